@@ -1,0 +1,5 @@
+"""Models: QuatRE and its variants."""
+
+from quatre_tf.models.quatre import QuatRE
+
+__all__ = ["QuatRE"]

@@ -1,0 +1,58 @@
+"""Weighted sums of rows into segments: the one scatter of the training step.
+
+A sum of rows by segment is a sparse matrix times a dense one. TensorFlow's CSR kernel runs it on
+all cores and reads each source row where it lies; `tf.math.unsorted_segment_sum` is
+single-threaded and needs every term written out first.
+"""
+
+import tensorflow as tf
+
+
+def combine_rows(
+    rows: tf.Tensor,
+    row_ids: tf.Tensor,
+    weights: tf.Tensor,
+    segment_ids: tf.Tensor,
+    num_segments: tf.Tensor,
+) -> tf.Tensor:
+    """Returns `[num_segments, width]`: segment s is the sum of `weights[k] * rows[row_ids[k]]`.
+
+    The terms of a segment are added in the order of k, so the result does not depend on threads.
+
+    Args:
+        rows: `[num_rows, width]` source rows.
+        row_ids: `[num_terms]` int32, the source row of each term.
+        weights: `[num_terms]`, in the dtype of `rows`.
+        segment_ids: `[num_terms]` int32 in `[0, num_segments)`, in any order.
+        num_segments: Scalar int32.
+    """
+    order = tf.argsort(segment_ids, stable=True)
+    indices = tf.stack([tf.gather(segment_ids, order), tf.gather(row_ids, order)], axis=1)
+    matrix = tf.raw_ops.SparseTensorToCSRSparseMatrix(
+        indices=tf.cast(indices, tf.int64),
+        values=tf.gather(weights, order),
+        dense_shape=tf.cast(tf.stack([num_segments, tf.shape(rows)[0]]), tf.int64),
+    )
+    combined = tf.raw_ops.SparseMatrixMatMul(a=matrix, b=rows)
+    return tf.ensure_shape(combined, [None, rows.shape[-1]])
+
+
+def sum_duplicates(slices: tf.IndexedSlices) -> tf.IndexedSlices:
+    """Returns slices with every index once, the values of equal indices added.
+
+    Values that have no duplicates pass through without a copy.
+    """
+    indices, positions = tf.unique(slices.indices)
+    num_values, num_unique = tf.size(slices.indices), tf.size(indices)
+    values = tf.cond(
+        num_unique < num_values,
+        lambda: combine_rows(
+            slices.values,
+            tf.range(num_values),
+            tf.ones([num_values], slices.values.dtype),
+            positions,
+            num_unique,
+        ),
+        lambda: slices.values,
+    )
+    return tf.IndexedSlices(values, indices, slices.dense_shape)

@@ -1,0 +1,25 @@
+"""Checks of constructor arguments, with one form of message."""
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def describe(name: str, value: Any) -> str:
+    """Returns `Received: name=value (of type ...)`, the closing words of an argument error."""
+    return f"Received: {name}={value!r} (of type {type(value).__name__})."
+
+
+def check_positive(name: str, value: Any) -> int:
+    """Returns `value` when it is a positive integer, else raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"`{name}` must be a positive integer. {describe(name, value)}")
+    return value
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Returns `value` when it is one of `choices`, else raises ValueError naming them."""
+    if value not in choices:
+        raise ValueError(
+            f"`{name}` must be one of {', '.join(map(repr, choices))}. {describe(name, value)}"
+        )
+    return value

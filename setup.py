@@ -1,0 +1,60 @@
+"""Metadata of QuatRE-TF.
+
+Only `quatre_tf` is installed. `datasets`, `trainers` and `saved_models` are programs of the
+checkout (`python -m trainers.fit`): installed as top-level packages they would overwrite others of
+the same name in site-packages. `pip install -e .` is all that a checkout needs.
+"""
+
+import pathlib
+import re
+
+from setuptools import find_packages, setup
+
+ROOT = pathlib.Path(__file__).parent
+VERSION = re.search(
+    r'^__version__ = "(.+)"$', (ROOT / "quatre_tf" / "version.py").read_text(), re.MULTILINE
+).group(1)
+
+setup(
+    name="quatre-tf",
+    version=VERSION,
+    description="Relation-aware quaternion knowledge-graph embeddings (QuatRE) in TensorFlow",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    packages=find_packages(include=["quatre_tf", "quatre_tf.*"]),
+    package_data={"quatre_tf": ["py.typed"]},
+    # 3.10 is the oldest and 3.13 the newest Python that TensorFlow 2.21 has wheels for.
+    python_requires=">=3.10,<3.14",
+    install_requires=[
+        # Below 2.20 there is no Python 3.13 wheel; the next minor release has not been tested.
+        "tensorflow>=2.20,<2.22",
+        # SparseAdagrad overrides update_step, whose signature is stable since Keras 3.10.
+        "keras>=3.10,<4",
+        "tensorflow-datasets>=4.9.9,<5",
+        # Needed by TFDS to load builders of one's own, but not declared by it.
+        "importlib_resources>=6",
+        "numpy>=1.26",
+        "absl-py>=2.1",
+        "filelock>=3.13",
+        "tqdm>=4.66",
+        # TensorFlow 2.21 does not bring it any more.
+        "tensorboard>=2.20,<2.22",
+    ],
+    extras_require={
+        "test": ["pytest>=8", "hypothesis>=6.100", "scipy>=1.11", "ruff>=0.9", "mypy>=1.13"],
+        "analysis": ["matplotlib>=3.8", "scikit-learn>=1.4"],
+        "serving": ["tensorflow-serving-api>=2.19,<2.22"],
+    },
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Science/Research",
+        "Programming Language :: Python :: 3 :: Only",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Typing :: Typed",
+    ],
+)

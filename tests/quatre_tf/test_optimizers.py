@@ -1,0 +1,128 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from quatre_tf.optimizers import SparseAdagrad
+from tests import reference
+
+SHAPE = (7, 3)
+
+
+def variable(rng):
+    return keras.Variable(rng.normal(size=SHAPE), dtype="float32")
+
+
+def slices(rng, ids):
+    values = tf.constant(rng.normal(size=(len(ids), SHAPE[1])), tf.float32)
+    return tf.IndexedSlices(values, tf.constant(ids), tf.constant(SHAPE))
+
+
+def dense(gradient):
+    result = np.zeros(SHAPE)
+    np.add.at(result, gradient.indices.numpy(), gradient.values.numpy())
+    return result
+
+
+@pytest.mark.parametrize("ids", [[0, 4, 6], [2, 2, 5, 2, 0]], ids=["unique", "duplicates"])
+def test_sparse_steps_equal_dense_adagrad_of_the_sum(rng, ids):
+    table = variable(rng)
+    expected, accumulator = table.numpy().astype(np.float64), np.zeros(SHAPE)
+    optimizer = SparseAdagrad(0.3, epsilon=1e-10)
+    for _ in range(4):
+        gradient = slices(rng, ids)
+        optimizer.apply([gradient], [table])
+        expected, accumulator = reference.adagrad(
+            expected, accumulator, dense(gradient), 0.3, 1e-10
+        )
+    np.testing.assert_allclose(table.numpy(), expected, rtol=1e-5)
+
+
+def test_dense_gradients_take_the_same_form(rng):
+    table = variable(rng)
+    gradient = rng.normal(size=SHAPE).astype(np.float32)
+    expected, _ = reference.adagrad(table.numpy(), np.full(SHAPE, 0.2), gradient, 0.1, 1e-3)
+    optimizer = SparseAdagrad(0.1, initial_accumulator_value=0.2, epsilon=1e-3)
+    optimizer.apply([tf.constant(gradient)], [table])
+    np.testing.assert_allclose(table.numpy(), expected, rtol=1e-5)
+
+
+def test_rows_without_gradient_keep_their_bits(rng):
+    table = variable(rng)
+    before = table.numpy().copy()
+    SparseAdagrad(0.5).apply([slices(rng, [1, 3, 3])], [table])
+    untouched = [0, 2, 4, 5, 6]
+    np.testing.assert_array_equal(table.numpy()[untouched], before[untouched])
+    assert np.all(table.numpy()[[1, 3]] != before[[1, 3]])
+
+
+def test_tiny_gradients_are_not_swallowed(rng):
+    """Mean losses give gradients near 1e-6: the first step must be learning_rate * sign."""
+    table = variable(rng)
+    before = table.numpy().copy()
+    gradient = 1e-6 * rng.choice([-1.0, 1.0], SHAPE)
+    SparseAdagrad(0.1).apply([tf.constant(gradient, tf.float32)], [table])
+    np.testing.assert_allclose(before - table.numpy(), 0.1 * np.sign(gradient), rtol=1e-3)
+
+
+@pytest.mark.parametrize("clip", [0.5, 1e3], ids=["clips", "does not clip"])
+def test_global_norm_counts_duplicates_once_and_clips(rng, clip):
+    first, second = variable(rng), variable(rng)
+    before = first.numpy().astype(np.float64)
+    gradients = [slices(rng, [2, 2, 5]), tf.constant(rng.normal(size=SHAPE), tf.float32)]
+    norm = np.sqrt(np.sum(dense(gradients[0]) ** 2) + np.sum(gradients[1].numpy() ** 2))
+    optimizer = SparseAdagrad(0.1, initial_accumulator_value=1.0, global_clipnorm=clip)
+    optimizer.apply(gradients, [first, second])
+    np.testing.assert_allclose(optimizer.gradient_norm.numpy(), norm, rtol=1e-6)
+    scaled = dense(gradients[0]) * min(1.0, clip / norm)
+    expected, _ = reference.adagrad(before, np.ones(SHAPE), scaled, 0.1, 1e-10)
+    np.testing.assert_allclose(first.numpy(), expected, rtol=1e-5)
+
+
+def test_config_round_trips():
+    optimizer = SparseAdagrad(0.2, 0.3, 1e-5, global_clipnorm=0.7)
+    copy = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert isinstance(copy, SparseAdagrad)
+    assert copy.get_config() == optimizer.get_config()
+    assert (copy.epsilon, copy.global_clipnorm) == (1e-5, 0.7)
+
+
+@pytest.mark.parametrize("strategy", ["mirrored"], indirect=True)
+def test_replicas_update_as_one(rng, strategy):
+    """Each replica gives half of the gradient; norm and update are those of the sum."""
+    whole = slices(rng, [1, 4, 1, 6])
+    halves = [
+        tf.IndexedSlices(whole.values[rows], whole.indices[rows], whole.dense_shape)
+        for rows in (slice(0, 1), slice(1, 4))
+    ]
+    start = rng.normal(size=SHAPE).astype(np.float32)
+    with strategy.scope():
+        table = keras.Variable(start)
+        optimizer = SparseAdagrad(0.1, global_clipnorm=0.5)
+        optimizer.build([table])
+
+    @tf.function
+    def step():
+        def replica():
+            replica_id = tf.distribute.get_replica_context().replica_id_in_sync_group
+            first = tf.cast(tf.equal(replica_id, 0), tf.float32)
+            gradients = [
+                tf.IndexedSlices(half.values * weight, half.indices, half.dense_shape)
+                for half, weight in zip(halves, (first, 1 - first), strict=True)
+            ]
+            both = tf.IndexedSlices(
+                tf.concat([g.values for g in gradients], 0),
+                tf.concat([g.indices for g in gradients], 0),
+                whole.dense_shape,
+            )
+            optimizer.apply([both], [table])
+
+        strategy.run(replica)
+
+    step()
+    norm = np.sqrt(np.sum(dense(whole) ** 2))
+    expected, _ = reference.adagrad(
+        start, np.zeros(SHAPE), dense(whole) * min(1, 0.5 / norm), 0.1, 1e-10
+    )
+    np.testing.assert_allclose(optimizer.gradient_norm.numpy(), norm, rtol=1e-6)
+    np.testing.assert_allclose(table.numpy(), expected, rtol=1e-5)

@@ -1,0 +1,43 @@
+import numpy as np
+import tensorflow as tf
+
+from quatre_tf.sparse_rows import combine_rows, sum_duplicates
+
+
+def test_combine_rows_by_hand():
+    rows = tf.constant([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    combined = combine_rows(
+        rows,
+        row_ids=tf.constant([2, 0, 2, 1]),
+        weights=tf.constant([1.0, 0.5, 2.0, -1.0]),
+        segment_ids=tf.constant([3, 0, 3, 0]),
+        num_segments=5,
+    )
+    expected = [[0.5 - 2, 5 - 20], [0, 0], [0, 0], [9, 90], [0, 0]]
+    np.testing.assert_array_equal(combined, expected)
+
+
+def test_combine_rows_agrees_with_numpy(rng):
+    rows = rng.normal(size=(40, 33))
+    row_ids, segments = rng.integers(0, 40, 500), rng.integers(0, 17, 500)
+    weights = rng.normal(size=500)
+    expected = np.zeros((17, 33))
+    np.add.at(expected, segments, weights[:, np.newaxis] * rows[row_ids])
+    combined = combine_rows(
+        tf.constant(rows), tf.constant(row_ids), tf.constant(weights), tf.constant(segments), 17
+    )
+    np.testing.assert_allclose(combined, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_sum_duplicates_keeps_first_occurrence_order():
+    slices = tf.IndexedSlices(
+        tf.constant([[1.0], [2.0], [4.0], [8.0]]), tf.constant([9, 3, 9, 0]), tf.constant([12, 1])
+    )
+    summed = sum_duplicates(slices)
+    np.testing.assert_array_equal(summed.indices, [9, 3, 0])
+    np.testing.assert_array_equal(summed.values, [[5.0], [2.0], [8.0]])
+
+
+def test_sum_duplicates_of_none():
+    slices = tf.IndexedSlices(tf.zeros([0, 3]), tf.zeros([0], tf.int32), tf.constant([5, 3]))
+    assert sum_duplicates(slices).values.shape == (0, 3)
