@@ -1,0 +1,1 @@
+"""Programs that measure; `results/` holds what they measured."""

@@ -1,0 +1,69 @@
+"""What the benchmarks share: timing, the machine, and output."""
+
+import json
+import os
+import pathlib
+import platform
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def milliseconds(call: Callable[[], Any], *, repeats: int = 15, warm_up: int = 3) -> float:
+    """Returns the median time of `call`, which must not return before its work is done."""
+    for _ in range(warm_up):
+        call()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return 1e3 * float(np.median(times))
+
+
+def interleaved(calls: dict[str, Callable[[], Any]], *, rounds: int = 15) -> dict[str, float]:
+    """Returns the median milliseconds of each call, taken in turns.
+
+    On a shared machine the speed drifts: in turns, all calls see the same drift, and their ratios
+    hold where the times do not.
+    """
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
+        milliseconds(call, repeats=1)
+    for _ in range(rounds):
+        for name, call in calls.items():
+            times[name].append(milliseconds(call, repeats=1, warm_up=0))
+    return {name: float(np.median(values)) for name, values in times.items()}
+
+
+def machine() -> dict[str, Any]:
+    """Returns what a figure needs beside it: processor, cores, versions."""
+    import keras
+    import tensorflow as tf
+
+    return {
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "tensorflow": tf.__version__,
+        "keras": keras.__version__,
+    }
+
+
+def write_json(path: str | None, record: dict[str, Any]) -> None:
+    """Writes a result beside the machine it was measured on; nothing when `path` is None."""
+    if path:
+        text = json.dumps({**record, "machine": machine()}, indent=2)
+        pathlib.Path(path).write_text(text + "\n", encoding="utf-8")
+
+
+def _processor() -> str:
+    try:
+        for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor()

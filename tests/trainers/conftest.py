@@ -1,0 +1,46 @@
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+from trainers.config import TrainConfig
+
+
+@pytest.fixture
+def family(tmp_path) -> pathlib.Path:
+    """A folder with a graph of 24 people: `parent_of` and its inverse `child_of`, `sibling_of`."""
+    folder = tmp_path / "family"
+    folder.mkdir()
+    triples = []
+    for parent in range(8):
+        children = [8 + 2 * parent, 9 + 2 * parent]
+        for child in children:
+            triples += [(parent, "parent_of", child), (child, "child_of", parent)]
+        for one, other in (children, children[::-1]):
+            triples.append((one, "sibling_of", other))
+    lines = np.array([f"p{h}\t{r}\tp{t}" for h, r, t in triples])
+    order = np.random.default_rng(0).permutation(len(lines))
+    for name, part in zip(("train", "valid", "test"), np.split(order, [32, 40]), strict=True):
+        (folder / f"{name}.txt").write_text("\n".join(lines[part]) + "\n")
+    return folder
+
+
+@pytest.fixture
+def config(family) -> TrainConfig:
+    return TrainConfig(
+        dataset=str(family),
+        embedding_dim=4,
+        num_negatives=2,
+        batch_size=8,
+        steps_per_epoch=5,
+        epochs=6,
+        validate_every=2,
+        l2=0.01,
+        seed=3,
+    )
+
+
+def read_records(run_dir, group):
+    lines = (run_dir / "metrics.jsonl").read_text().splitlines()
+    return [record for record in map(json.loads, lines) if record["group"] == group]

@@ -1,0 +1,195 @@
+"""Whole runs on a tiny graph."""
+
+import dataclasses
+import json
+
+import filelock
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from saved_models.trained import load_trained
+from tests.trainers.conftest import read_records
+from trainers import controller
+from trainers.errors import ConfigError, TrainingError
+from trainers.evaluator import Evaluator
+from trainers.fitting import fit
+from trainers.trainer import Trainer
+
+
+def weights(run_dir):
+    """All tables and accumulators of the last checkpoint."""
+    reader = tf.train.load_checkpoint(str(run_dir / "checkpoints"))
+    names = [n for n in reader.get_variable_to_shape_map() if n.startswith(("model", "optimizer"))]
+    return {name: reader.get_tensor(name) for name in names}
+
+
+def test_run_leaves_everything_behind(config, tmp_path, capsys):
+    run_dir = tmp_path / "run"
+    result = fit(config, run_dir)
+    assert set(result["candidates"]["all"]) == {"both", "head", "tail"}
+    metrics = {"mr", "mrr", "hits@1", "hits@3", "hits@10"}
+    assert set(result["candidates"]["all"]["both"]) == metrics
+    assert (result["split"], result["num_triples"], result["tie_policy"]) == (
+        "test",
+        8,
+        "realistic",
+    )
+    assert json.loads((run_dir / "test_metrics.json").read_text()) == result
+    assert [r["epoch"] for r in read_records(run_dir, "valid/all")] == [2, 4, 6]
+    assert json.loads((run_dir / "config.json").read_text())["embedding_dim"] == 4
+    assert (run_dir / "saved_model" / "1" / "saved_model.pb").is_file()
+    printed = capsys.readouterr().out
+    assert "24 entities, 3 relations, 32 / 8 / 8 train / valid / test triples" in printed
+    assert "heads and tails" in printed
+
+
+def test_tensorboard_holds_the_same_figures(config, tmp_path):
+    run_dir = tmp_path / "run"
+    fit(config, run_dir)
+    (event_file,) = (run_dir / "tensorboard").iterdir()
+    logged = {}
+    for event in tf.compat.v1.train.summary_iterator(str(event_file)):
+        for value in event.summary.value:
+            logged.setdefault(value.tag, {})[event.step] = float(tf.make_ndarray(value.tensor))
+    for record in read_records(run_dir, "valid/all"):
+        assert logged["valid/all/hits@10"][record["step"]] == pytest.approx(record["hits@10"])
+    assert {"train/loss", "train/triples_per_second", "train/gradient_norm"} < set(logged)
+
+
+def test_best_is_a_true_copy_of_the_best_not_the_last(config, tmp_path, monkeypatch):
+    """Validation is made to get worse after the first: the kept weights must be the first's."""
+    values = iter([0.9, 0.5, 0.4])
+    seen = []
+
+    def evaluate(self, model, split, max_triples=None):
+        hits = next(values) if split == "valid" else 0.0
+        seen.append(model.entities.embeddings.numpy().copy())
+        figures = dict.fromkeys(("mr", "mrr", "hits@1", "hits@3"), 1.0) | {"hits@10": hits}
+        sides = dict.fromkeys(("both", "head", "tail"), figures)
+        return {
+            "split": split,
+            "num_triples": 8,
+            "tie_policy": "realistic",
+            "candidates": {"all": sides},
+        }
+
+    monkeypatch.setattr(Evaluator, "evaluate", evaluate)
+    run_dir = tmp_path / "run"
+    fit(config, run_dir)
+    first, *_, last, tested = seen
+    assert not np.allclose(first, last)
+    np.testing.assert_array_equal(tested, first)
+    np.testing.assert_array_equal(load_trained(run_dir).model.entities.embeddings.numpy(), first)
+
+
+def test_early_stopping(config, tmp_path, monkeypatch, capsys):
+    figures = dict.fromkeys(("mr", "mrr", "hits@1", "hits@3", "hits@10"), 0.5)
+    result = {
+        "split": "valid",
+        "num_triples": 8,
+        "tie_policy": "realistic",
+        "candidates": {"all": dict.fromkeys(("both", "head", "tail"), figures)},
+    }
+    monkeypatch.setattr(Evaluator, "evaluate", lambda *_, **__: result)
+    fit(dataclasses.replace(config, epochs=100, validate_every=1, patience=3), tmp_path / "run")
+    # The first is the best; three that are no better follow.
+    assert len(read_records(tmp_path / "run", "valid/all")) == 4
+    assert "Stopped early" in capsys.readouterr().out
+
+
+def test_resumed_run_equals_the_uninterrupted_one(config, tmp_path):
+    fit(config, tmp_path / "whole")
+    fit(dataclasses.replace(config, epochs=3), tmp_path / "parts")
+    fit(config, tmp_path / "parts", resume=True)
+    whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    assert whole.keys() == parts.keys()
+    for name, value in whole.items():
+        np.testing.assert_array_equal(parts[name], value, err_msg=name)
+
+
+def test_interrupt_saves_a_checkpoint_to_go_on_from(config, tmp_path, monkeypatch):
+    train, calls = Trainer.train, []
+
+    def interrupted(self, num_steps):
+        calls.append(num_steps)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return train(self, num_steps)
+
+    monkeypatch.setattr(Trainer, "train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fit(config, tmp_path / "run")
+    monkeypatch.undo()
+    reader = tf.train.load_checkpoint(str(tmp_path / "run" / "checkpoints"))
+    assert reader.get_tensor("step/.ATTRIBUTES/VARIABLE_VALUE") == sum(calls[:2])
+
+    fit(config, tmp_path / "run", resume=True)
+    fit(config, tmp_path / "whole")
+    expected = weights(tmp_path / "whole")
+    for name, value in weights(tmp_path / "run").items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+def test_mirrored_run_agrees_with_default(config, tmp_path):
+    """Two replicas share each batch of 8; only the order of float sums differs."""
+    config = dataclasses.replace(config, batch_size=8)
+    fit(config, tmp_path / "default")
+    fit(dataclasses.replace(config, strategy="mirrored"), tmp_path / "mirrored")
+    default, mirrored = weights(tmp_path / "default"), weights(tmp_path / "mirrored")
+    for name, value in default.items():
+        np.testing.assert_allclose(mirrored[name], value, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def test_collapse_stops_and_names_the_last_good_checkpoint(config, tmp_path):
+    run_dir = tmp_path / "run"
+    fit(dataclasses.replace(config, epochs=2), run_dir)
+    before = weights(run_dir)
+    # This times the squares of the rows leaves the range of float32.
+    broken = dataclasses.replace(config, l2=3e38)
+    kept = r"not all finite.*last good checkpoint is .*ckpt-10; .*smaller --learning_rate"
+    with pytest.raises(TrainingError, match=kept):
+        fit(broken, run_dir, resume=True)
+    for name, value in weights(run_dir).items():
+        np.testing.assert_array_equal(value, before[name], err_msg=name)
+
+
+def test_folder_with_a_run_is_not_overwritten(config, tmp_path):
+    fit(config, tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"already holds a run. Add --resume"):
+        fit(config, tmp_path / "run")
+
+
+def test_second_run_in_one_folder_is_refused(config, tmp_path):
+    run_dir = tmp_path / "run"
+    run_dir.mkdir()
+    with (
+        filelock.FileLock(run_dir / ".lock"),
+        pytest.raises(ConfigError, match="Another process is training in"),
+    ):
+        fit(config, run_dir)
+
+
+def test_resume_without_checkpoint(config, tmp_path):
+    fit(config, tmp_path / "run")
+    for path in (tmp_path / "run" / "checkpoints").iterdir():
+        path.unlink()
+    with pytest.raises(ConfigError, match="There is no checkpoint"):
+        fit(config, tmp_path / "run", resume=True)
+
+
+def test_sample_of_validation_comes_early_and_is_labelled(config, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(controller, "_FIRST_SAMPLE_SECONDS", 0.0)
+    monkeypatch.setattr(controller, "_SAMPLE_TRIPLES", 4)
+    fit(config, tmp_path / "run")
+    first = read_records(tmp_path / "run", "valid_sample/all")[0]
+    assert first["step"] < config.validate_every * config.steps_per_epoch
+    assert "valid SAMPLE of 4 triples" in capsys.readouterr().out
+
+
+def test_batch_smaller_than_the_replicas(config, tmp_path):
+    config = dataclasses.replace(config, batch_size=1, strategy="mirrored")
+    with pytest.raises(
+        ConfigError, match="--batch_size must be at least the number of replicas, 2"
+    ):
+        fit(config, tmp_path / "run")

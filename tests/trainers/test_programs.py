@@ -1,0 +1,117 @@
+"""The programs as a person starts them."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parent.parent.parent
+PROGRAMS = ["trainers.fit", "trainers.evaluate", "trainers.predict", "saved_models.export"]
+QUIET = {k: v for k, v in os.environ.items() if k != "TF_CPP_MIN_LOG_LEVEL"}
+
+
+def start(module, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *map(str, arguments)],
+        cwd=ROOT,
+        env=QUIET,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run(module, *arguments):
+    """Returns (exit code, stdout, stderr)."""
+    process = start(module, *arguments)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("module", PROGRAMS)
+def test_help_needs_no_tensorflow(module):
+    """Blocking the import is a sharper test than a clock."""
+    code = (
+        "import sys, runpy; sys.modules['tensorflow'] = None; sys.modules['keras'] = None;"
+        f"sys.argv = ['{module}', '--help']; runpy.run_module('{module}', run_name='__main__')"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert "--run_dir" in result.stdout
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--variant=rotate"], "value should be one of <quatre|quate|quatre_head|quatre_tail>"),
+        (["--datset=wn18rr"], "Unknown command line flag 'datset'. Did you mean: dataset ?"),
+        ([], "error: --dataset is needed, for example --dataset=countries."),
+        (["--dataset=countries", "--epochs=0"], "error: --epochs must be at least 1. Received: 0."),
+        (["--resume"], "error: --resume needs --run_dir"),
+        (["wn18rr"], "error: Unexpected argument 'wn18rr'"),
+    ],
+)
+def test_flag_errors_are_one_clean_message(arguments, message):
+    code, out, err = run("trainers.fit", *arguments)
+    assert code == 1
+    assert message in err
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_fit_evaluate_predict_export(family, tmp_path):
+    run_dir = tmp_path / "run"
+    sizes = ["--embedding_dim=4", "--epochs=2", "--validate_every=1", "--batch_size=8"]
+    code, out, err = run("trainers.fit", f"--dataset={family}", f"--run_dir={run_dir}", *sizes)
+    assert (code, err) == (0, "")
+    assert "Filtered ranking, test split: 8 triples" in out
+
+    figures = tmp_path / "figures.json"
+    code, out, err = run("trainers.evaluate", f"--run_dir={run_dir}", f"--output={figures}")
+    assert (code, err) == (0, "")
+    assert json.loads(figures.read_text()) == json.loads(
+        (run_dir / "test_metrics.json").read_text()
+    )
+
+    question = [f"--run_dir={run_dir}", "--relation=parent_of"]
+    code, out, err = run("trainers.predict", *question, "--head=p1", "--top_k=3")
+    assert (code, err) == (0, "")
+    assert len(out.splitlines()) == 4
+    code, out, err = run("trainers.predict", *question, "--head=P1x")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: Unknown entity 'P1x'. Did you mean 'p1")
+
+    code, out, err = run("saved_models.export", f"--run_dir={run_dir}", f"--output={tmp_path}/out")
+    assert (code, err) == (0, "")
+    assert (tmp_path / "out" / "1" / "saved_model.pb").is_file()
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(family, tmp_path):
+    run_dir = tmp_path / "run"
+    process = start(
+        "trainers.fit",
+        f"--dataset={family}",
+        f"--run_dir={run_dir}",
+        "--embedding_dim=4",
+        "--epochs=1000000",
+        "--validate_every=1",
+        "--patience=0",
+    )
+    deadline = time.monotonic() + 90
+    while not (run_dir / "metrics.jsonl").exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    hint = f"python -m trainers.fit --run_dir={run_dir} --resume"
+    assert err == f"Interrupted. To go on: {hint}\n"
+    assert list((run_dir / "checkpoints").glob("*.index"))

@@ -1,0 +1,1 @@
+"""Programs: fit, evaluate, predict, and what they share."""

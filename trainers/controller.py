@@ -1,0 +1,222 @@
+"""The outer loop: validate, keep the best, checkpoint, stop early, show progress."""
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import tqdm
+
+from saved_models.trained import save_best
+from trainers import report
+from trainers.checkpoints import Checkpoints, RunState
+from trainers.config import TrainConfig
+from trainers.errors import TrainingError
+from trainers.evaluator import Evaluator
+from trainers.run_directory import RunDirectory
+from trainers.summaries import Summaries
+from trainers.trainer import Progress, Trainer
+
+# A call of the inner loop takes about this long: Ctrl-C is answered after the call.
+_SECONDS_PER_CALL = 1.0
+_CHECKPOINT_SECONDS = 600.0
+# When validation triples are sampled: so that nobody watches a long run blind.
+_FIRST_SAMPLE_SECONDS = 60.0
+_SAMPLE_SECONDS = 300.0
+_SAMPLE_TRIPLES = 256
+_FIRST_LOG_SECONDS = 15.0
+_LOG_SECONDS = 60.0
+
+
+class Controller:
+    """Drives a `Trainer` from its step to the end of the run."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        run: RunDirectory,
+        trainer: Trainer,
+        checkpoints: Checkpoints,
+        state: RunState,
+        evaluator: Evaluator,
+    ):
+        self._config, self._run, self._trainer = config, run, trainer
+        self._checkpoints, self._state, self._evaluator = checkpoints, state, evaluator
+        self._summaries = Summaries(run)
+        self._steps_per_call = 1
+        self._clock = _Clock(float(state.seconds.numpy()))
+        self._due = {
+            "checkpoint": self._clock.seconds + _CHECKPOINT_SECONDS,
+            "sample": max(_FIRST_SAMPLE_SECONDS, self._clock.seconds),
+        }
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return int(self._trainer.step.numpy())
+
+    @property
+    def epoch(self) -> float:
+        """Epochs done."""
+        return self.step / self._config.steps_per_epoch
+
+    @property
+    def _best_epoch(self) -> float:
+        return int(self._state.best_step.numpy()) / self._config.steps_per_epoch
+
+    def run(self) -> None:
+        """Trains until the last epoch or until validation stopped getting better.
+
+        Raises:
+            TrainingError: The loss is not finite any more. What was good stays.
+            KeyboardInterrupt: Ctrl-C; a checkpoint was written.
+        """
+        last_step = self._config.epochs * self._config.steps_per_epoch
+        validate_every = self._config.validate_every * self._config.steps_per_epoch
+        with _Bar(last_step, self.step) as bar:
+            try:
+                while self.step < last_step and not self._out_of_patience():
+                    until = min(last_step, (self.step // validate_every + 1) * validate_every)
+                    self._train_call(until - self.step, bar)
+                    if self.step == until:
+                        self._validate(bar)
+                    elif self._is_due("sample", _SAMPLE_SECONDS):
+                        self._validate_sample(bar)
+                    if self.step == until or self._is_due("checkpoint", _CHECKPOINT_SECONDS):
+                        self._save()
+            except KeyboardInterrupt:
+                self._save()
+                raise
+        if self.step < last_step:
+            print(
+                f"Stopped early: no better validation Hits@10 in {self._config.patience} "
+                f"validations. Best: epoch {self._best_epoch:g}."
+            )
+
+    def _train_call(self, remaining: int, bar: "_Bar") -> None:
+        num_steps = min(self._steps_per_call, remaining)
+        start = time.perf_counter()
+        progress = self._trainer.train(num_steps)
+        seconds = time.perf_counter() - start
+        if not progress.is_finite:
+            raise TrainingError(self._describe_collapse(progress))
+        rate = num_steps * self._trainer.batch_size / seconds
+        # At most twice as many as before: the first calls hold compilation and cold caches.
+        wanted = round(num_steps * _SECONDS_PER_CALL / seconds)
+        self._steps_per_call = int(np.clip(wanted, 1, 2 * self._steps_per_call))
+        self._write(
+            "train",
+            {
+                "loss": progress.loss,
+                "regularization": progress.regularization,
+                "gradient_norm": progress.gradient_norm,
+                "learning_rate": float(self._trainer.optimizer.learning_rate.numpy()),
+                "triples_per_second": rate,
+            },
+        )
+        bar.advance(num_steps, self.epoch, progress.loss, rate)
+
+    def _validate(self, bar: "_Bar") -> None:
+        metrics = self._evaluator.evaluate(self._trainer.model, "valid")["candidates"]["all"][
+            "both"
+        ]
+        self._write("valid/all", metrics)
+        better = metrics["hits@10"] > self._state.best_value.numpy()
+        if better:
+            save_best(self._trainer.model, self._run.path)
+            self._state.best_value.assign(metrics["hits@10"])
+            self._state.best_step.assign(self.step)
+        self._state.stale.assign(0 if better else self._state.stale + 1)
+        mark = "  best so far" if better else ""
+        bar.write(f"epoch {self.epoch:g}  valid  {report.metric_line(metrics)}{mark}")
+
+    def _validate_sample(self, bar: "_Bar") -> None:
+        result = self._evaluator.evaluate(self._trainer.model, "valid", max_triples=_SAMPLE_TRIPLES)
+        metrics = result["candidates"]["all"]["both"]
+        self._write("valid_sample/all", metrics)
+        bar.write(
+            f"epoch {self.epoch:g}  valid SAMPLE of {result['num_triples']} triples  "
+            f"{report.metric_line(metrics)}"
+        )
+
+    def _out_of_patience(self) -> bool:
+        return 0 < self._config.patience <= int(self._state.stale.numpy())
+
+    def _is_due(self, event: str, period: float) -> bool:
+        if self._clock.seconds < self._due[event]:
+            return False
+        self._due[event] = self._clock.seconds + period
+        return True
+
+    def _save(self) -> None:
+        self._state.seconds.assign(self._clock.seconds)
+        self._checkpoints.save()
+
+    def _write(self, group: str, values: dict[str, float]) -> None:
+        self._summaries.write(
+            group, values, step=self.step, epoch=self.epoch, seconds=self._clock.seconds
+        )
+
+    def _describe_collapse(self, progress: Progress) -> str:
+        kept = self._checkpoints.latest
+        kept = f"The last good checkpoint is {kept}" if kept else "There was no checkpoint yet"
+        return (
+            f"Training stopped at step {self.step}, because these are not all finite: loss "
+            f"{progress.loss}, regularisation {progress.regularization}, gradient norm "
+            f"{progress.gradient_norm}. {kept}; nothing was written after it. Use a smaller "
+            "--learning_rate or --l2."
+        )
+
+
+class _Clock:
+    """Wall time of the run, over all its sessions."""
+
+    def __init__(self, seconds_before: float):
+        self._start = time.monotonic() - seconds_before
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._start
+
+
+class _Bar:
+    """A progress bar on a terminal; a line a minute in a log."""
+
+    def __init__(self, last_step: int, step: int):
+        self._bar = tqdm.tqdm(
+            total=last_step,
+            initial=step,
+            unit="step",
+            disable=None,
+            dynamic_ncols=True,
+            smoothing=0.05,
+            bar_format="{percentage:3.0f}%|{bar}| epoch {postfix} [{elapsed}<{remaining}]",
+        )
+        self._last_step, self._first_step, self._step = last_step, step, step
+        self._start = time.monotonic()
+        # The first calls hold compilation: a rate taken from them would frighten.
+        self._next_line = self._start + _FIRST_LOG_SECONDS
+
+    def __enter__(self) -> "_Bar":
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._bar.close()
+
+    def advance(self, num_steps: int, epoch: float, loss: float, rate: float) -> None:
+        self._step += num_steps
+        text = f"{epoch:.1f}  loss {loss:.4f}  {rate:,.0f} triples/s"
+        self._bar.set_postfix_str(text, refresh=False)
+        self._bar.update(num_steps)
+        if self._bar.disable and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + _LOG_SECONDS
+            self.write(f"epoch {text}  remaining {self._remaining()}")
+
+    def write(self, line: str) -> None:
+        tqdm.tqdm.write(line, file=sys.stdout)
+        sys.stdout.flush()
+
+    def _remaining(self) -> str:
+        elapsed = time.monotonic() - self._start
+        rate = (self._step - self._first_step) / max(elapsed, 1e-9)
+        return report.duration((self._last_step - self._step) / max(rate, 1e-9))

@@ -1,0 +1,119 @@
+"""A whole run as one function: data, training, test, export."""
+
+import json
+import os
+import pathlib
+from typing import Any
+
+from datasets import catalog
+from datasets.graph import Graph
+from saved_models.exporting import export_scorer
+from saved_models.scorer import build_scorer
+from saved_models.trained import load_model
+from trainers import report
+from trainers.checkpoints import Checkpoints, RunState
+from trainers.config import TrainConfig
+from trainers.controller import Controller
+from trainers.errors import ConfigError
+from trainers.evaluator import Evaluator
+from trainers.run_directory import RunDirectory
+from trainers.strategies import make_strategy
+from trainers.trainer import Trainer
+
+
+def fit(
+    config: TrainConfig,
+    run_dir: pathlib.Path,
+    *,
+    resume: bool = False,
+    data_dir: str | os.PathLike | None = None,
+    manual_dir: str | os.PathLike | None = None,
+) -> dict[str, Any]:
+    """Trains, then evaluates the best weights on the test split and exports them.
+
+    Args:
+        config: The settings.
+        run_dir: Where everything is kept; see `RunDirectory`.
+        resume: Go on with the run that is there.
+        data_dir: Where prepared data sets are kept.
+        manual_dir: Where archives already at hand lie.
+
+    Returns:
+        The test metrics, as written to test_metrics.json.
+
+    Raises:
+        ConfigError: The folder holds a run and `resume` is not set, or is in use.
+        DataError: The data set cannot be had.
+        TrainingError: The loss is not finite any more.
+    """
+    run = RunDirectory(run_dir)
+    _check_fresh(run, resume)
+    # First of all, because logical devices exist only before TensorFlow's first op.
+    strategy = make_strategy(config.strategy, config.num_replicas)
+    with run.locked():
+        graph = _graph_of(run, config, resume, data_dir, manual_dir)
+        evaluator = Evaluator(graph, config.tie_policy, config.seed)
+        _train(config, run, graph, evaluator, strategy, resume)
+        return _finish(run, graph, evaluator)
+
+
+def _check_fresh(run: RunDirectory, resume: bool) -> None:
+    if run.has_run and not resume:
+        raise ConfigError(
+            f"{run.path} already holds a run. Add --resume to go on with it, or choose another "
+            "--run_dir."
+        )
+
+
+def _graph_of(
+    run: RunDirectory, config: TrainConfig, resume: bool, data_dir: Any, manual_dir: Any
+) -> Graph:
+    if resume:
+        graph = Graph.load(run.graph)
+        run.write_config(config)
+    else:
+        graph = catalog.load(config.dataset, data_dir=data_dir, manual_dir=manual_dir)
+        run.begin(config, graph)
+    return graph
+
+
+def _train(
+    config: TrainConfig,
+    run: RunDirectory,
+    graph: Graph,
+    evaluator: Evaluator,
+    strategy: Any,
+    resume: bool,
+) -> None:
+    trainer, state = Trainer(config, graph, strategy), RunState()
+    checkpoints = Checkpoints(run.checkpoints, trainer, state)
+    if resume:
+        checkpoints.restore()
+    _introduce(config, run, graph, trainer)
+    Controller(config, run, trainer, checkpoints, state, evaluator).run()
+
+
+def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Trainer) -> None:
+    parameters = sum(int(v.shape[0]) * int(v.shape[1]) for v in trainer.model.trainable_variables)
+    print(
+        f"{graph.name}: {graph.num_entities:,} entities, {graph.num_relations:,} relations, "
+        f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} train / valid / test "
+        f"triples\n"
+        f"{config.variant}, recipe {config.recipe}: {config.embedding_dim} quaternions per "
+        f"embedding, {parameters:,} parameters, {trainer.batch_size} positives x "
+        f"{config.num_negatives} negatives per step, {config.epochs} epochs\n"
+        f"Run directory: {run.path}",
+        flush=True,
+    )
+
+
+def _finish(run: RunDirectory, graph: Graph, evaluator: Evaluator) -> dict[str, Any]:
+    model = load_model(run.path)
+    result = evaluator.evaluate(model, "test")
+    run.test_metrics_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    exported = export_scorer(build_scorer(model, graph), run.saved_model)
+    print(f"\n{report.evaluation_table(result)}\n")
+    print(f"Test metrics: {run.test_metrics_file}")
+    print(f"SavedModel:   {exported}")
+    print(f"TensorBoard:  tensorboard --logdir={run.tensorboard}")
+    return result
