@@ -11,6 +11,8 @@ import types
 import numpy as np
 import pytest
 
+from quatre_tf import QuatRE
+
 # The tables of a model, by the names that the files give them.
 TABLES = ("entity", "relation", "head_rotation", "tail_rotation")
 NAMES = ("umls", "kinship")
@@ -40,6 +42,16 @@ def load_golden(name: str) -> types.SimpleNamespace:
         entity_names=_read_lines(folder / f"{name}.entity_names.txt"),
         relation_names=_read_lines(folder / f"{name}.relation_names.txt"),
     )
+
+
+def model_with(golden: types.SimpleNamespace, prefix: str) -> QuatRE:
+    """Returns a model with the tables `init_*` or `final_*` of a golden run."""
+    num_entities, width = golden.init_entity.shape
+    model = QuatRE(num_entities, len(golden.init_relation), width // 4)
+    tables = [model.entities, *model.relations.tables]
+    for table, name in zip(tables, TABLES, strict=True):
+        table.embeddings.assign(getattr(golden, f"{prefix}_{name}"))
+    return model
 
 
 def _read_lines(path: pathlib.Path) -> list[str]:

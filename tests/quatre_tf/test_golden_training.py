@@ -4,23 +4,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf import QuatRE
 from quatre_tf.optimizers import SparseAdagrad
 from quatre_tf.sampled_logistic import sampled_logistic_objective
 from tests.batches import from_triples
-from tests.golden import NAMES, TABLES, load_golden
+from tests.golden import NAMES, TABLES, load_golden, model_with
 
 
 def tables_of(model):
     return [model.entities, *model.relations.tables]
-
-
-def model_with(golden, prefix):
-    num_entities, width = golden.init_entity.shape
-    model = QuatRE(num_entities, len(golden.init_relation), width // 4)
-    for table, name in zip(tables_of(model), TABLES, strict=True):
-        table.embeddings.assign(getattr(golden, f"{prefix}_{name}"))
-    return model
 
 
 @pytest.fixture(params=NAMES)

@@ -1,0 +1,1 @@
+"""From a trained model to one that is served."""

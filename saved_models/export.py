@@ -1,0 +1,37 @@
+"""Exports the best model of a run as a SavedModel for TensorFlow Serving.
+
+python -m saved_models.export --run_dir=runs/wn18rr --output=saved_models/exports/wn18rr
+
+The signatures are described in `saved_models/README.md`.
+"""
+
+from collections.abc import Sequence
+
+from absl import flags
+
+from datasets.program import import_tensorflow, run_program
+
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
+_OUTPUT = flags.DEFINE_string(
+    "output", None, "Folder of the served model; each export is a version in it.", required=True
+)
+_VERSION = flags.DEFINE_integer(
+    "version", None, "Number of the version; by default one more than the highest.", lower_bound=1
+)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Translates the flags."""
+    del argv
+    import_tensorflow()
+    from saved_models.exporting import export_scorer
+    from saved_models.scorer import build_scorer
+    from saved_models.trained import load_trained
+
+    trained = load_trained(_RUN_DIR.value)
+    path = export_scorer(build_scorer(trained.model, trained.graph), _OUTPUT.value, _VERSION.value)
+    print(f"Exported {path}")
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,74 @@
+"""What a training run leaves behind for everything after it: the graph and the best weights.
+
+    run_dir/graph/             names and triples (`datasets.graph.Graph.save`)
+    run_dir/best/model.keras   the model with the weights that validated best
+
+Evaluation, prediction and export need nothing else, so that they answer alike wherever the data
+set has gone since.
+"""
+
+import dataclasses
+import os
+import pathlib
+import zipfile
+
+import keras
+
+from datasets.errors import DataError
+from datasets.graph import Graph
+from quatre_tf import QuatRE
+
+GRAPH = "graph"
+BEST_MODEL = pathlib.PurePath("best", "model.keras")
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """A trained model and the graph that it was trained on."""
+
+    model: QuatRE
+    graph: Graph
+    run_dir: pathlib.Path
+
+
+def save_best(model: QuatRE, run_dir: pathlib.Path) -> None:
+    """Replaces the best model of a run; the one before stays until the new one is complete."""
+    path = run_dir / BEST_MODEL
+    path.parent.mkdir(exist_ok=True)
+    partial = path.with_name("partial.keras")
+    model.save(partial)
+    os.replace(partial, path)
+
+
+def load_model(run_dir: pathlib.Path) -> QuatRE:
+    """Returns the best model of a run; DataError when there is none or it cannot be read."""
+    path = run_dir / BEST_MODEL
+    if not path.is_file():
+        raise DataError(
+            f"{run_dir} holds no trained model: {path} is missing. "
+            "Expected a --run_dir of trainers.fit that has validated at least once."
+        )
+    try:
+        return keras.models.load_model(path, compile=False)
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise DataError(f"Cannot read the model {path}: {error}") from error
+
+
+def load_trained(run_dir: str | os.PathLike) -> Trained:
+    """Reads the graph and the best model of a run.
+
+    Raises:
+        DataError: The folder is not a run, or model and graph do not belong together.
+    """
+    run_dir = pathlib.Path(run_dir).expanduser()
+    if not run_dir.is_dir():
+        raise DataError(f"There is no run directory {run_dir}.")
+    model = load_model(run_dir)
+    graph = Graph.load(run_dir / GRAPH)
+    sizes = (model.num_entities, model.num_relations)
+    if sizes != (graph.num_entities, graph.num_relations):
+        raise DataError(
+            f"The model of {run_dir} has {sizes[0]} entities and {sizes[1]} relations, its graph "
+            f"{graph.num_entities} and {graph.num_relations}: they are of different runs."
+        )
+    return Trained(model, graph, run_dir)

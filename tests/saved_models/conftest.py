@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from datasets.graph import Graph
+from quatre_tf import QuatRE
+from saved_models.exporting import export_scorer
+from saved_models.scorer import build_scorer
+from tests.serving import LOADERS
+
+ENTITIES = ["Côte d'Ivoire", "New York", " padded ", "100%", "%0D", "日本", "cr\rname", "x\u2028y"]
+RELATIONS = ["borders", "is a", "%25 größer"]
+
+
+def named(triples):
+    """Columns of names for ids [num_triples, 3]."""
+    columns = zip(*triples, strict=True)
+    return [
+        [names[index] for index in column]
+        for names, column in zip((ENTITIES, RELATIONS, ENTITIES), columns, strict=True)
+    ]
+
+
+@pytest.fixture(scope="session")
+def graph():
+    """Three known tails or more of everything; all eight of ("New York", "is a", ?)."""
+    train = [(h, r, (h + r + i) % 8) for h in range(8) for r in range(3) for i in (1, 4)]
+    train += [(1, 1, t) for t in range(8)]
+    valid = [(h, r, (h + 5) % 8) for h in range(8) for r in (0, 2)]
+    test = [(h, r, h) for h in range(8) for r in (0, 1)]
+    splits = {"train": named(train), "valid": named(valid), "test": named(test)}
+    return Graph.from_names("small", splits)
+
+
+@pytest.fixture(scope="session")
+def model(graph):
+    """A model whose scores are of the size of trained ones, with two equal entities."""
+    rng = np.random.default_rng(3)
+    model = QuatRE(graph.num_entities, graph.num_relations, embedding_dim=4)
+    for table in (model.entities, *model.relations.tables):
+        table.embeddings.assign(rng.normal(size=table.embeddings.shape))
+    rows = model.entities.embeddings.numpy()
+    rows[2] = rows[6]
+    model.entities.embeddings.assign(rows)
+    return model
+
+
+@pytest.fixture(scope="session")
+def scorer(model, graph):
+    return build_scorer(model, graph)
+
+
+@pytest.fixture(scope="session")
+def exported(scorer, tmp_path_factory):
+    """The folder of one exported version."""
+    return export_scorer(scorer, tmp_path_factory.mktemp("served"))
+
+
+@pytest.fixture(scope="session", params=sorted(LOADERS))
+def ask(request, exported):
+    """`ask(signature, **inputs)` -> outputs as NumPy arrays, once for each way to load."""
+    with LOADERS[request.param](exported) as ask:
+        yield ask

@@ -1,0 +1,87 @@
+import stat
+
+import pytest
+
+from datasets.errors import DataError
+from saved_models.versions import publish_version
+
+
+def write_file(folder):
+    (folder / "file").write_text("content")
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_versions_count_up(tmp_path):
+    base = tmp_path / "missing" / "model"
+    assert publish_version(base, write_file) == base / "1"
+    assert publish_version(base, write_file) == base / "2"
+    assert publish_version(base, write_file, version=7) == base / "7"
+    (base / "notes").mkdir()
+    (base / "99.old").mkdir()
+    assert publish_version(base, write_file) == base / "8"
+    assert (base / "8" / "file").read_text() == "content"
+
+
+def test_nothing_is_seen_before_it_is_complete(tmp_path):
+    def write(folder):
+        write_file(folder)
+        assert not [name for name in names_in(tmp_path) if name.isdecimal()]
+
+    publish_version(tmp_path, write)
+    assert names_in(tmp_path) == ["1"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_failure_leaves_nothing(tmp_path, error):
+    def write(folder):
+        write_file(folder)
+        raise error
+
+    with pytest.raises(error):
+        publish_version(tmp_path, write)
+    assert names_in(tmp_path) == []
+
+
+def test_a_full_disk_is_one_clear_line(tmp_path):
+    def write(folder):
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(DataError, match=f"Cannot write a model to {tmp_path}: .*No space left"):
+        publish_version(tmp_path, write)
+
+
+def test_a_base_that_is_a_file(tmp_path):
+    (tmp_path / "model").write_text("")
+    with pytest.raises(DataError, match="Cannot write a model"):
+        publish_version(tmp_path / "model", write_file)
+
+
+def test_a_version_is_never_replaced(tmp_path):
+    publish_version(tmp_path, write_file, version=3)
+    with pytest.raises(DataError, match=r"Version 3 is already in .* next free one is 4"):
+        publish_version(tmp_path, write_file, version=3)
+    assert names_in(tmp_path) == ["3"]
+
+
+def test_of_two_exports_at_once_each_gets_a_version(tmp_path):
+    def write(folder):
+        write_file(folder)
+        publish_version(tmp_path, write_file)
+
+    assert publish_version(tmp_path, write) == tmp_path / "2"
+    assert names_in(tmp_path) == ["1", "2"]
+
+
+@pytest.mark.parametrize("version", [0, -1])
+def test_version_must_be_positive(tmp_path, version):
+    with pytest.raises(ValueError, match="`version` must be a positive integer"):
+        publish_version(tmp_path, write_file, version)
+
+
+def test_servers_of_other_users_can_read(tmp_path):
+    (tmp_path / "probe").mkdir()
+    expected = stat.S_IMODE((tmp_path / "probe").stat().st_mode)
+    assert stat.S_IMODE(publish_version(tmp_path, write_file).stat().st_mode) == expected
