@@ -35,6 +35,8 @@ setup(
         # Needed by TFDS to load builders of one's own, but not declared by it.
         "importlib_resources>=6",
         "numpy>=1.26",
+        # 18 is the first with wheels for Python 3.13.
+        "pyarrow>=18",
         "absl-py>=2.1",
         "filelock>=3.13",
         "tqdm>=4.66",

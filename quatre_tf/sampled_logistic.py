@@ -72,16 +72,16 @@ def sampled_logistic_objective(
     """
     entity_ids = _occurring_entities(batch)
     rows = model.entities.lookup(entity_ids)
-    unique_relations, relation_index = tf.unique(batch.relations)
+    relations = _distinct_relations(batch.relations, model.num_relations)
     with tf.GradientTape() as tape:
-        relation_rows = model.relations.lookup(unique_relations)
+        relation_rows = model.relations.lookup(relations.ids)
         tape.watch(relation_rows)
         folded = model.relations.fold(relation_rows)
-        relation_l2 = _relation_l2(relation_rows, relation_index, batch)
-    core = _entity_core(rows, tf.gather(folded, relation_index), batch, num_triples)
+        relation_l2 = _relation_l2(relation_rows, relations.index, batch)
+    core = _entity_core(rows, folded, relations.index, batch, num_triples)
 
     l2_scale = l2 / (tf.cast(num_triples, rows.dtype) * model.embedding_dim)
-    folded_gradient = _sum_by(core.rotation_gradients, relation_index, unique_relations)
+    folded_gradient = _sum_by(core.rotation_gradients, relations.index, tf.size(relations.ids))
     relation_gradients = tape.gradient(
         [folded, relation_l2],
         relation_rows,
@@ -93,9 +93,30 @@ def sampled_logistic_objective(
         regularization=l2_scale * (relation_l2 + _entity_l2(rows, batch)),
         gradients=[
             entity_gradient,
-            *[tf.IndexedSlices(g, unique_relations) for g in relation_gradients],
+            *[
+                tf.IndexedSlices(gradient[: relations.count], relations.ids[: relations.count])
+                for gradient in relation_gradients
+            ],
         ],
     )
+
+
+class _Relations(NamedTuple):
+    ids: tf.Tensor  # [slots]: the distinct relations of the batch, then padding with id 0
+    index: tf.Tensor  # [batch], the slot of each positive's relation
+    count: tf.Tensor  # scalar, how many slots are not padding
+
+
+def _distinct_relations(relations: tf.Tensor, num_relations: int) -> _Relations:
+    """Each relation is folded once, however often it occurs.
+
+    Padded to the largest number there can be, because the compiled functions want one shape for all
+    batches.
+    """
+    ids, index = tf.unique(relations)
+    count = tf.size(ids)
+    slots = tf.minimum(tf.size(relations), num_relations)
+    return _Relations(tf.pad(ids, [[0, slots - count]]), index, count)
 
 
 class _Core(NamedTuple):
@@ -116,77 +137,86 @@ def _occurring_entities(batch: SampledBatch) -> tf.Tensor:
 
 
 def _entity_core(
-    rows: tf.Tensor, rotations: tf.Tensor, batch: SampledBatch, num_triples: int | tf.Tensor
+    rows: tf.Tensor,
+    folded: tf.Tensor,
+    relation_index: tf.Tensor,
+    batch: SampledBatch,
+    num_triples: int | tf.Tensor,
 ) -> _Core:
     """Scores all candidates, and takes the gradient back to queries, entities and rotations."""
     batch_size, width = tf.shape(batch.heads)[0], rows.shape[-1]
     num_candidates = batch.corrupted.shape[1] + 1
     candidates = tf.reshape(rows[batch_size:], [-1, num_candidates, width])
-    heads = tf.reshape(rows[:batch_size], tf.shape(rotations))
-    tails = tf.reshape(candidates[:, 0], tf.shape(rotations))
+    heads = rows[:batch_size]
 
-    queries = _queries(heads, tails, rotations)
-    both_scores = tf.linalg.matmul(candidates, queries, transpose_b=True)
+    queries = _queries(heads, candidates, folded, relation_index)
+    both_scores = tf.linalg.matmul(queries, candidates, transpose_b=True)
     asks_tail = tf.pad(batch.tail_corrupted, [[0, 0], [1, 0]], constant_values=True)
-    scores = tf.where(asks_tail, both_scores[..., 0], both_scores[..., 1])
+    scores = tf.where(asks_tail, both_scores[:, 0], both_scores[:, 1])
     labels = tf.concat([tf.ones_like(scores[:, :1]), -tf.ones_like(scores[:, 1:])], axis=1)
 
     scale = 1.0 / tf.cast(num_triples, rows.dtype)
     loss = scale * tf.reduce_sum(logistic_loss(scores, labels))
     score_gradients = -scale * labels * tf.sigmoid(-labels * scores)
-    side = tf.stack([asks_tail, ~asks_tail], axis=-1)
-    query_gradients = tf.linalg.matmul(
-        score_gradients[..., tf.newaxis] * tf.cast(side, rows.dtype), candidates, transpose_a=True
-    )
+    side = tf.cast(tf.stack([asks_tail, ~asks_tail], axis=1), rows.dtype)
+    query_gradients = tf.linalg.matmul(side * score_gradients[:, tf.newaxis], candidates)
     sources, rotation_gradients = _query_gradients(
-        heads, tails, rotations, queries, query_gradients
+        heads, candidates, folded, relation_index, queries, query_gradients
     )
     return _Core(loss, score_gradients, asks_tail, sources, rotation_gradients)
 
 
-@tf.function(jit_compile=True)
-def _queries(heads: tf.Tensor, tails: tf.Tensor, rotations: tf.Tensor) -> tf.Tensor:
-    """Returns `[batch, 2, 4n]`: the tail query and the head query of each positive.
+# Compiled, because a Hamilton product is 28 elementwise operations that XLA makes one pass; so are
+# the tail among the candidates and the rotation of each positive, which are never copied out.
 
-    Compiled, because a Hamilton product is 28 elementwise operations that XLA makes one pass.
-    """
-    queries = tf.stack(
-        [hamilton_product(heads, rotations), hamilton_product(tails, conjugate(rotations))], axis=1
-    )
-    return tf.reshape(queries, [heads.shape[0], 2, 4 * heads.shape[-1]])
+
+@tf.function(jit_compile=True)
+def _queries(
+    heads: tf.Tensor, candidates: tf.Tensor, folded: tf.Tensor, relation_index: tf.Tensor
+) -> tf.Tensor:
+    """Returns `[batch, 2, 4n]`: the tail query and the head query of each positive."""
+    head, tail, rotation = _quaternions(heads, candidates, folded, relation_index)
+    queries = [hamilton_product(head, rotation), hamilton_product(tail, conjugate(rotation))]
+    return tf.reshape(tf.stack(queries, axis=1), [heads.shape[0], 2, heads.shape[1]])
 
 
 @tf.function(jit_compile=True)
 def _query_gradients(
     heads: tf.Tensor,
-    tails: tf.Tensor,
-    rotations: tf.Tensor,
+    candidates: tf.Tensor,
+    folded: tf.Tensor,
+    relation_index: tf.Tensor,
     queries: tf.Tensor,
     query_gradients: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Takes query gradients x (tail query), y (head query) back through the Hamilton products.
 
-    For unit w, right multiplication by w and by conj(w) are adjoint, and
-    `<h ⊗ w, x> = <w, conj(h) ⊗ x>`, `<t ⊗ conj(w), y> = <w, conj(y) ⊗ t>`. Both are bilinear
-    identities that hold for any w.
+    Right multiplication by w and by conj(w) are adjoint, and `<h ⊗ w, x> = <w, conj(h) ⊗ x>`,
+    `<t ⊗ conj(w), y> = <w, conj(y) ⊗ t>`.
 
     Returns:
         `[4 * batch, 4n]` source rows (tail queries, head queries, head gradients, tail gradients)
         and `[batch, 4n]` gradients of the rotations.
     """
-    batch_size, dim = heads.shape[0], heads.shape[-1]
-    x, y = tf.unstack(tf.reshape(query_gradients, [batch_size, 2, 4, dim]), axis=1)
-    head_gradients = hamilton_product(x, conjugate(rotations))
-    tail_gradients = hamilton_product(y, rotations)
-    tail_queries, head_queries = tf.unstack(tf.reshape(queries, [batch_size, 2, 4, dim]), axis=1)
+    head, tail, rotation = _quaternions(heads, candidates, folded, relation_index)
+    x, y = tf.unstack(_split(query_gradients), axis=1)
+    head_gradients = hamilton_product(x, conjugate(rotation))
+    tail_gradients = hamilton_product(y, rotation)
+    tail_queries, head_queries = tf.unstack(_split(queries), axis=1)
     sources = tf.stack([tail_queries, head_queries, head_gradients, tail_gradients])
-    rotation_gradients = hamilton_product(conjugate(heads), x) + hamilton_product(
-        conjugate(y), tails
-    )
-    return (
-        tf.reshape(sources, [4 * batch_size, 4 * dim]),
-        tf.reshape(rotation_gradients, [batch_size, 4 * dim]),
-    )
+    rotation_gradients = hamilton_product(conjugate(head), x) + hamilton_product(conjugate(y), tail)
+    return tf.reshape(sources, [-1, heads.shape[1]]), tf.reshape(rotation_gradients, heads.shape)
+
+
+def _quaternions(
+    heads: tf.Tensor, candidates: tf.Tensor, folded: tf.Tensor, relation_index: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    return _split(heads), _split(candidates[:, 0]), tf.gather(folded, relation_index)
+
+
+def _split(rows: tf.Tensor) -> tf.Tensor:
+    """Returns `[..., 4, n]` for rows `[..., 4n]`."""
+    return tf.reshape(rows, [*rows.shape[:-1], 4, rows.shape[-1] // 4])
 
 
 def _entity_gradient(
@@ -236,9 +266,18 @@ def _multiplicities(batch: SampledBatch, dtype: tf.DType) -> tf.Tensor:
 
 
 def _entity_l2(rows: tf.Tensor, batch: SampledBatch) -> tf.Tensor:
-    """Sum of squares of the head and tail rows of all triples of the batch."""
-    squares = tf.linalg.matvec(rows[:, tf.newaxis, :], rows)[:, 0]
-    return tf.reduce_sum(_multiplicities(batch, rows.dtype) * squares)
+    """Sum of squares of the head and tail rows of all triples of the batch.
+
+    Every occurring row counts once, in one fused pass; heads and tails count again for each triple
+    that was corrupted at the other side.
+    """
+    batch_size, num_negatives = tf.shape(batch.heads)[0], batch.corrupted.shape[1]
+    candidates = tf.reshape(rows[batch_size:], [-1, num_negatives + 1, rows.shape[1]])
+    again = tf.reduce_sum(tf.cast(batch.tail_corrupted, rows.dtype), axis=1)
+    heads = tf.reduce_sum(tf.square(rows[:batch_size]), axis=1)
+    tails = tf.reduce_sum(tf.square(candidates[:, 0]), axis=1)
+    extra = tf.reduce_sum(again * heads + (num_negatives - again) * tails)
+    return 2.0 * tf.nn.l2_loss(rows) + extra
 
 
 def _relation_l2(
@@ -250,6 +289,6 @@ def _relation_l2(
     return tf.add_n([tf.reduce_sum(counts[:, tf.newaxis] * tf.square(row)) for row in rows])
 
 
-def _sum_by(rows: tf.Tensor, index: tf.Tensor, unique: tf.Tensor) -> tf.Tensor:
+def _sum_by(rows: tf.Tensor, index: tf.Tensor, num_segments: tf.Tensor) -> tf.Tensor:
     count = tf.size(index)
-    return combine_rows(rows, tf.range(count), tf.ones([count], rows.dtype), index, tf.size(unique))
+    return combine_rows(rows, tf.range(count), tf.ones([count], rows.dtype), index, num_segments)

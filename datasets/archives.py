@@ -1,0 +1,145 @@
+"""Archives of benchmarks: finding or fetching them, and taking the verified splits out.
+
+Nothing is ever unpacked to disk: the members are read in memory, so their names and links can do
+no harm, and neither the archive nor what comes out of it can be larger than a limit.
+"""
+
+import gzip
+import hashlib
+import http.client
+import io
+import pathlib
+import queue
+import tarfile
+import threading
+import urllib.request
+import zlib
+
+from datasets.benchmarks import Benchmark
+from datasets.errors import DataError
+
+# The largest benchmark unpacks to 46 MB.
+_MAX_BYTES = 512 * 2**20
+# Until the server answers. Not the sum of a resolver's or of a connection's own patience, which is
+# minutes where packets are dropped.
+_OPEN_SECONDS = 5.0
+_STALL_SECONDS = 20.0
+_SHOWN_MEMBERS = 5
+
+
+def find_archive(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> pathlib.Path | None:
+    """Returns the archive of a benchmark in the folder of archives at hand, if it is there."""
+    if manual_dir is None:
+        return None
+    candidates = (manual_dir / name for name in benchmark.archive_names)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def read_splits(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> dict[str, bytes]:
+    """Returns the text of train, valid and test, verified by checksum.
+
+    An archive at hand is taken before the published one.
+
+    Raises:
+        DataError: When there is no archive at hand and none can be fetched (after 5 s without an
+            answer), or it does not hold the splits of the benchmark.
+    """
+    path = find_archive(benchmark, manual_dir)
+    if path is None:
+        return extract_splits(benchmark, _download(benchmark, manual_dir), benchmark.url)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"Cannot read {path}: {error.strerror}.") from error
+    return extract_splits(benchmark, data, str(path))
+
+
+def extract_splits(benchmark: Benchmark, archive: bytes, origin: str) -> dict[str, bytes]:
+    """Takes the splits out of an archive; members are known by content, whatever they are called.
+
+    Args:
+        benchmark: Tells the checksums of the splits.
+        archive: The bytes of a .tar.gz.
+        origin: Where it is from, for messages.
+    """
+    try:
+        members = _members(archive)
+    except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
+        problem = f"not a whole .tar.gz archive ({error})"
+        raise _wrong_archive(benchmark, archive, origin, problem) from error
+    contents = {hashlib.sha256(content).hexdigest(): content for content in members.values()}
+    missing = [name for name, file in benchmark.splits.items() if file.sha256 not in contents]
+    if missing:
+        held = ", ".join(list(members)[:_SHOWN_MEMBERS]) or "no files"
+        problem = f"an archive without the right {' and '.join(missing)} (it holds {held})"
+        raise _wrong_archive(benchmark, archive, origin, problem)
+    return {name: contents[file.sha256] for name, file in benchmark.splits.items()}
+
+
+def _members(archive: bytes) -> dict[str, bytes]:
+    """Reads the regular files of a .tar.gz into memory, at most _MAX_BYTES in all."""
+    with gzip.open(io.BytesIO(archive)) as unpacked:
+        tar_bytes = unpacked.read(_MAX_BYTES + 1)
+    if len(tar_bytes) > _MAX_BYTES:
+        raise tarfile.TarError(f"more than {_MAX_BYTES:,} bytes unpacked")
+    with tarfile.open(fileobj=io.BytesIO(tar_bytes), mode="r:") as tar:
+        # A sparse file may be larger than the archive that holds it.
+        files = [member for member in tar if member.isreg() and not member.issparse()]
+        return {file.name: tar.extractfile(file).read() for file in files}  # type: ignore[union-attr]
+
+
+def _download(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> bytes:
+    try:
+        with _open(benchmark.url) as response:
+            data = response.read(_MAX_BYTES + 1)
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        raise DataError(_help(benchmark, manual_dir, reason)) from error
+    return data
+
+
+def _open(url: str) -> http.client.HTTPResponse:
+    """Opens an URL in another thread, which is left behind when the server does not answer."""
+    answer: queue.SimpleQueue = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            answer.put(urllib.request.urlopen(url, timeout=_STALL_SECONDS))
+        except Exception as error:
+            answer.put(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        response = answer.get(timeout=_OPEN_SECONDS)
+    except queue.Empty:
+        raise TimeoutError(f"no answer within {_OPEN_SECONDS:.0f} s") from None
+    if isinstance(response, Exception):
+        raise response
+    return response
+
+
+def _help(benchmark: Benchmark, manual_dir: pathlib.Path | None, reason: object) -> str:
+    searched = f"not in {manual_dir}" if manual_dir else "no folder of archives was named"
+    return (
+        f"No archive of {benchmark.name} at hand ({searched}), and {benchmark.url} cannot be"
+        f" fetched: {reason}. Fetch it on another machine ({_checksums(benchmark)}), put it"
+        f" under the name {' or '.join(benchmark.archive_names)} into a folder, and name the folder"
+        " with --manual_dir=FOLDER or QUATRE_MANUAL_DIR=FOLDER. Or start with the graph that needs"
+        " no download: --dataset=countries."
+    )
+
+
+def _wrong_archive(benchmark: Benchmark, archive: bytes, origin: str, problem: str) -> DataError:
+    return DataError(
+        f"{origin}: expected the archive of {benchmark.name} ({_checksums(benchmark)}), received"
+        f" {problem}, sha256 {hashlib.sha256(archive).hexdigest()}. Fetch {benchmark.url} again, or"
+        " remove the file."
+    )
+
+
+def _checksums(benchmark: Benchmark) -> str:
+    """Says how to recognise the archive, or its splits when only those are known."""
+    if benchmark.archive_sha256:
+        return f"sha256 {benchmark.archive_sha256}"
+    splits = (f"{name} {file.sha256}" for name, file in benchmark.splits.items())
+    return f"sha256 of its splits: {', '.join(splits)}"

@@ -1,0 +1,183 @@
+"""The facts about the benchmarks: where they are published, and how to tell that it is them.
+
+A benchmark is known by the SHA-256 of its three splits: an archive that holds them is the
+benchmark, whoever packed it. The checksum of the published archive only tells a person which file
+to look for; it is None where it is not known to us.
+"""
+
+import dataclasses
+import re
+
+from datasets import citations
+
+_CONVE = "https://raw.githubusercontent.com/TimDettmers/ConvE/master/"
+_CONVE_HOMEPAGE = "https://github.com/TimDettmers/ConvE"
+_BORDES = "https://everest.hds.utc.fr/lib/exe/fetch.php?media=en:"
+_BORDES_HOMEPAGE = "https://everest.hds.utc.fr/doku.php?id=en:transe"
+
+_WORDNET_LICENCE = "WordNet 3.0 licence"
+_FREEBASE_LICENCE = "CC-BY 2.5 (Freebase)"
+_UNSTATED_LICENCE = "not stated by its publishers"
+
+
+@dataclasses.dataclass(frozen=True)
+class SplitFile:
+    """One split as published.
+
+    Attributes:
+        num_triples: Number of its lines.
+        sha256: Checksum of its bytes, hexadecimal.
+    """
+
+    num_triples: int
+    sha256: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Benchmark:
+    """A published data set.
+
+    Attributes:
+        title: Name in the literature.
+        url: Where the archive is published.
+        archive_sha256: Checksum of the published archive, hexadecimal; None when not known.
+        train: The training split.
+        valid: The validation split.
+        test: The test split.
+        description: What it is about, one or two sentences.
+        homepage: Where to read more.
+        licence: Of the data.
+        citation: BibTeX.
+        labels_title: Title of the benchmark whose file of labels serves; default: its own.
+    """
+
+    title: str
+    url: str
+    archive_sha256: str | None
+    train: SplitFile
+    valid: SplitFile
+    test: SplitFile
+    description: str
+    homepage: str
+    licence: str
+    citation: str
+    labels_title: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name in the catalogue: "FB15k-237" is fb15k237."""
+        return self.title.lower().replace("-", "")
+
+    @property
+    def splits(self) -> dict[str, SplitFile]:
+        """The three splits by name, in their usual order."""
+        return {"train": self.train, "valid": self.valid, "test": self.test}
+
+    @property
+    def archive_names(self) -> tuple[str, ...]:
+        """File names under which an archive at hand is looked for, best first."""
+        published = re.split("[/:]", self.url)[-1]
+        return tuple(dict.fromkeys([f"{self.title}.tar.gz", published]))
+
+    @property
+    def labels_name(self) -> str:
+        """File name of the labels that may lie beside an archive at hand."""
+        return f"{self.labels_title or self.title}.labels.tsv"
+
+
+WN18RR = Benchmark(
+    title="WN18RR",
+    url=_CONVE + "WN18RR.tar.gz",
+    archive_sha256="1eb9152f804c140d163462c0d49f65e5a0b30ab5fbb375c5e3353c11a6249060",
+    train=SplitFile(86835, "038612e783c215ee5f3ca9fbfca27b8d0739be1028fe4ee7c174aecf0b83d5df"),
+    valid=SplitFile(3034, "453ce7202afa58094a04d2b1560ee2b02660f1c260b32ce6651c8ccedd1028ab"),
+    test=SplitFile(3134, "0383bceaaa1096cf3c03ec021ed0048068e2355dbfc0239b292cefdac821cec5"),
+    description="WordNet without the inverse relations of WN18, which made that one easy.",
+    homepage=_CONVE_HOMEPAGE,
+    licence=_WORDNET_LICENCE,
+    citation=citations.DETTMERS_2018,
+)
+
+FB15K_237 = Benchmark(
+    title="FB15k-237",
+    url=_CONVE + "FB15k-237.tar.gz",
+    archive_sha256="311df7930f842a02979eaa7a802484a6afe62303c07f915f1e6edbc30cbe05e8",
+    train=SplitFile(272115, "6e4c2782169af21e9743f3b1d200886f5d595bf6bc504ec1351720949c5cdfae"),
+    valid=SplitFile(17535, "cf6309010852f6a8d47a45df830a426415d1ee6f7a3970a8376ff1fb81db4a5c"),
+    test=SplitFile(20466, "5711cf41623ceb4eacc50eb6108a3ca6565c7492e3caaf82a3e355cc660d1574"),
+    description="Freebase facts of all kinds, without the inverse relations of FB15k.",
+    homepage=_CONVE_HOMEPAGE,
+    licence=_FREEBASE_LICENCE,
+    citation=citations.TOUTANOVA_2015,
+)
+
+WN18 = Benchmark(
+    title="WN18",
+    url=_BORDES + "wordnet-mlj12.tar.gz",
+    archive_sha256=None,
+    train=SplitFile(141442, "24c9b02dc57d3ae8ca8467ce355995edee7be8eddc3bd070ee34d3c6fc3c95eb"),
+    valid=SplitFile(5000, "13347bfb5e17d1cae003e0bfe29b4716d3ab748e8cfb6af997138d37da3a51dc"),
+    test=SplitFile(5000, "d22c19d176d4ba6a6f0d0c6bfce39ab3c16e3b20e1df6f9efe0d9ed86542fa10"),
+    description="WordNet with 18 relations. Most test triples are inverses of training triples.",
+    homepage=_BORDES_HOMEPAGE,
+    licence=_WORDNET_LICENCE,
+    citation=citations.BORDES_2013,
+    labels_title="WN18RR",
+)
+
+FB15K = Benchmark(
+    title="FB15k",
+    url=_BORDES + "fb15k.tgz",
+    archive_sha256=None,
+    train=SplitFile(483142, "f9cdfd2685f6483bd3a499d433919b15d62f0715c6cf18b2ca30c2aa5c47a704"),
+    valid=SplitFile(50000, "471929cde9cf74b1caa8348c2b601c8010d6b2f2a56bae49b4ebfd14c9bce855"),
+    test=SplitFile(59071, "5b60b4de325482c3368e22d0b7452d465b09a610fea0ce3768d8b1e8b5a7e42a"),
+    description="Freebase with 1,345 relations. Most test triples have their inverse in train.",
+    homepage=_BORDES_HOMEPAGE,
+    licence=_FREEBASE_LICENCE,
+    citation=citations.BORDES_2013,
+)
+
+UMLS = Benchmark(
+    title="umls",
+    url=_CONVE + "umls.tar.gz",
+    archive_sha256="26223aa91f0ec8db2324e0f489b9a4425e04d1d0df72ce5cfd62af4b91aee6fd",
+    train=SplitFile(5216, "873ef4925516b83e7f6f8cc02b4be51d848828710a7f65a956f0ac4a9e452f35"),
+    valid=SplitFile(652, "025c98f8a4891e2a6582ec5b40ee0d904031edad9c52554522f4b7904820c98e"),
+    test=SplitFile(661, "a7eb529a3d2810fcc96341ccc97c625a5e202f8389673aa6bd317eeebbb79014"),
+    description="The semantic network of the Unified Medical Language System: 135 kinds of things.",
+    homepage=_CONVE_HOMEPAGE,
+    licence=_UNSTATED_LICENCE,
+    citation=citations.KEMP_2006,
+)
+
+KINSHIP = Benchmark(
+    title="kinship",
+    url=_CONVE + "kinship.tar.gz",
+    archive_sha256="a3cb9ca67213eb38133aebc12901195e283d844ebd59f1a6cbf2d4fa12ced4e6",
+    train=SplitFile(8544, "738612111a6acf0e39662bde24c7e72a4d1edf20931beea077da367dda689731"),
+    valid=SplitFile(1068, "c56f8630a583178b1e569f11a64aa535ae1ce0b0912d8b1e24716be2b37f04da"),
+    test=SplitFile(1074, "05e5733265761d55be9c05bfaff5a8d0808df46f9c1e9d66cc3f2fe114e43d88"),
+    description="Kinship terms among 104 members of the Alyawarra of Central Australia.",
+    homepage=_CONVE_HOMEPAGE,
+    licence=_UNSTATED_LICENCE,
+    citation=citations.KEMP_2006,
+)
+
+NATIONS = Benchmark(
+    title="nations",
+    url=_CONVE + "nations.tar.gz",
+    archive_sha256="feb3e3e027103089934ea7dfb67d2048d8a43e65d6757a86f2e037acb66f640b",
+    train=SplitFile(1592, "0830fa9da8e5bba2ccdaa45b7bdc9130451ba66b09ff2708f35fccaf82473e57"),
+    valid=SplitFile(199, "2b337a62e51a2f45c283eac98a70d21b7e0e102136be1539b2a52c652a7b0530"),
+    test=SplitFile(201, "3971085165b47b6aeaec68058c6d8d98b3005e929db81268410b95ae4db770ab"),
+    description="Relations among 14 nations in the years 1950 to 1965.",
+    homepage=_CONVE_HOMEPAGE,
+    licence=_UNSTATED_LICENCE,
+    citation=citations.KEMP_2006,
+)
+
+BENCHMARKS = {
+    benchmark.name: benchmark
+    for benchmark in (WN18RR, FB15K_237, WN18, FB15K, UMLS, KINSHIP, NATIONS)
+}

@@ -1,0 +1,71 @@
+"""Data sets by name, and folders of one's own."""
+
+import difflib
+import os
+import pathlib
+
+from datasets import folders
+from datasets.benchmarks import BENCHMARKS
+from datasets.errors import DataError, UnknownNameError
+from datasets.graph import Graph
+
+NAMES = (*BENCHMARKS, "countries")
+
+
+def load(
+    dataset: str,
+    *,
+    data_dir: str | os.PathLike | None = None,
+    manual_dir: str | os.PathLike | None = None,
+) -> Graph:
+    """Loads a graph by name or from a folder.
+
+    Args:
+        dataset: A name of `NAMES`, or the path of a folder with train, valid and test (.txt or
+            .tsv, each also as .gz) and perhaps labels.tsv. A name goes before a folder called the
+            same: write `./umls` for the folder.
+        data_dir: Where prepared benchmarks are kept; default: `TFDS_DATA_DIR` or else
+            ~/tensorflow_datasets.
+        manual_dir: A folder with archives already at hand; default: `QUATRE_MANUAL_DIR`.
+
+    Returns:
+        The graph.
+
+    Raises:
+        UnknownNameError: When `dataset` is neither a name nor a folder.
+        DataError: When the data cannot be had or are not what they should be.
+    """
+    if dataset == "countries":
+        from datasets import countries
+
+        return folders.read_graph(countries.DIRECTORY, name=dataset)
+    if dataset in BENCHMARKS:
+        # TensorFlow comes in here, and only here.
+        from datasets import prepared
+
+        return prepared.load(BENCHMARKS[dataset], data_dir=data_dir, manual_dir=manual_dir)
+    return folders.read_graph(_folder(dataset))
+
+
+def _folder(dataset: str) -> pathlib.Path:
+    """Returns the folder meant by `dataset`; raises the error that helps most if there is none."""
+    path = pathlib.Path(dataset).expanduser()
+    if dataset and path.is_dir():
+        return path
+    if path.is_file():
+        raise DataError(
+            f"{dataset} is a file. Expected the path of a folder with train.txt, valid.txt and"
+            " test.txt."
+        )
+    if os.sep in dataset or dataset.startswith(("~", ".")):
+        raise DataError(
+            f"There is no folder {dataset}. Expected the path of a folder with train.txt,"
+            f" valid.txt and test.txt, or one of {', '.join(NAMES)}."
+        )
+    raise UnknownNameError(
+        dataset,
+        kind="dataset",
+        suggestions=difflib.get_close_matches(dataset.lower(), NAMES, n=1),
+        hint=f"Available: {', '.join(NAMES)}, or the path of a folder with train.txt, valid.txt"
+        " and test.txt.",
+    )

@@ -1,0 +1,136 @@
+"""Reading the text of one split: a triple a line, head TAB relation TAB tail.
+
+Everything between two TABs is the name, as it is: quotes are plain characters, and white space at
+the ends of a name is kept (some graphs have names that differ in nothing else). A byte order mark
+at the start, CRLF line ends and empty lines at the end are accepted.
+"""
+
+import gzip
+import pathlib
+import zlib
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from datasets.errors import DataError
+
+COLUMNS = ("head", "relation", "tail")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_MAX_SHOWN = 60
+_REMEDY = "Write one triple per line, with a TAB between the names."
+
+
+def read_triples(path: str | pathlib.Path) -> pa.Table:
+    """Reads a split file (.txt or .tsv, or either of them compressed as .gz).
+
+    The file is read into memory as a whole and parsed in C++. Line by line it is looked at only
+    when that failed, to say where and why.
+
+    Args:
+        path: The file; UTF-8.
+
+    Returns:
+        A table [num_triples] with the string columns head, relation and tail, dictionary-encoded
+        (each distinct name is held once), in the order of the file.
+
+    Raises:
+        DataError: `FILE:LINE: ...` for the first malformed line; or the file is missing, empty or
+            not a whole gzip file.
+    """
+    return parse_triples(read_bytes(path), str(path))
+
+
+def read_bytes(path: str | pathlib.Path) -> bytes:
+    """Returns the bytes of a file, decompressed when its name ends in .gz.
+
+    Raises:
+        DataError: When the file cannot be read or decompressed.
+    """
+    path = pathlib.Path(path)
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if path.suffix == ".gz" else data
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(
+            f"{path}: expected a whole gzip file, received a damaged or truncated one ({error})."
+            " Copy or compress it again."
+        ) from error
+    except OSError as error:
+        raise DataError(f"Cannot read {path}: {error.strerror or error}.") from error
+
+
+def parse_triples(data: bytes, origin: str) -> pa.Table:
+    """Parses the bytes of a split file; see `read_triples`.
+
+    Args:
+        data: The text, UTF-8.
+        origin: What to call it in messages, usually the path.
+    """
+    data = data.removeprefix(_BYTE_ORDER_MARK).rstrip(b"\r\n")
+    if not data:
+        raise DataError(f"{origin}: expected triples, received an empty file. {_REMEDY}")
+    try:
+        table = _parse_fast(data)
+    except pa.ArrowInvalid:
+        table = None
+    if table is None or _is_suspicious(data, table):
+        return _parse_slowly(data, origin)
+    return table
+
+
+def _parse_fast(data: bytes) -> pa.Table:
+    names = pa.dictionary(pa.int32(), pa.string())
+    table = pa.csv.read_csv(
+        pa.py_buffer(data),
+        pa.csv.ReadOptions(column_names=list(COLUMNS)),
+        pa.csv.ParseOptions(delimiter="\t", quote_char=False, ignore_empty_lines=False),
+        # A name may well be "NA": nothing stands for a missing value.
+        pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(COLUMNS, names), strings_can_be_null=False
+        ),
+    )
+    return table.unify_dictionaries()
+
+
+def _is_suspicious(data: bytes, table: pa.Table) -> bool:
+    """Tells whether the fast parser may have let something through that is an error.
+
+    It takes a lone carriage return for a line end and knows nothing against empty names and NUL.
+    """
+    lone_returns = data.count(b"\r") != data.count(b"\r\n")
+    names = (column.chunk(0).dictionary for column in table.columns)
+    return lone_returns or b"\0" in data or any(pc.index(part, "").as_py() >= 0 for part in names)
+
+
+def _parse_slowly(data: bytes, origin: str) -> pa.Table:
+    """Parses line by line; raises the error of the first malformed line."""
+    lines = data.split(b"\n")
+    rows = [_fields(line, f"{origin}:{number}") for number, line in enumerate(lines, start=1)]
+    columns = [pa.array(column).dictionary_encode() for column in zip(*rows, strict=True)]
+    return pa.table(columns, names=list(COLUMNS))
+
+
+def _fields(line: bytes, where: str) -> list[str]:
+    """Splits a line into its three names."""
+    line = line.removesuffix(b"\r")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _malformed(where, "UTF-8 text", line) from None
+    fields = text.split("\t")
+    if "\0" in text or "\r" in text:
+        raise _malformed(where, "text without NUL characters and lone carriage returns", text)
+    if len(fields) != len(COLUMNS):
+        expected = f"{len(COLUMNS)} TAB-separated fields ({', '.join(COLUMNS)})"
+        raise _malformed(where, expected, text, f"{len(fields)}: ")
+    if "" in fields:
+        raise _malformed(where, f"a name for the {COLUMNS[fields.index('')]}", text, "none: ")
+    return fields
+
+
+def _malformed(where: str, expected: str, content: str | bytes, received: str = "") -> DataError:
+    shown = repr(content[:_MAX_SHOWN])
+    if len(content) > _MAX_SHOWN:
+        shown = f"{shown[:-1]}…{shown[-1]}"
+    return DataError(f"{where}: expected {expected}, received {received}{shown}. {_REMEDY}")

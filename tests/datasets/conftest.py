@@ -1,0 +1,84 @@
+import dataclasses
+import gzip
+import hashlib
+import io
+import os
+import pathlib
+import tarfile
+
+import numpy as np
+import pytest
+
+from datasets import benchmarks
+from datasets.graph import Graph
+
+TINY_SPLITS = {
+    "train": b"a\tlikes\tb\nb\tlikes\tc\nc\tknows\ta\n",
+    "valid": b"a\tknows\tb\n",
+    "test": b"c\tlikes\ta\nb\tknows\tc\n",
+}
+
+
+def pack(files):
+    """Returns the bytes of a .tar.gz with the given files."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return gzip.compress(packed.getvalue(), mtime=0)
+
+
+TINY_ARCHIVE = pack({f"{split}.txt": content for split, content in TINY_SPLITS.items()})
+
+
+@pytest.fixture
+def tiny_benchmark():
+    """A benchmark of six triples, known by its checksums like the real ones."""
+    files = {
+        split: benchmarks.SplitFile(content.count(b"\n"), hashlib.sha256(content).hexdigest())
+        for split, content in TINY_SPLITS.items()
+    }
+    return dataclasses.replace(
+        benchmarks.UMLS,
+        title="Tiny",
+        url="http://127.0.0.1:9/tiny.tar.gz",
+        archive_sha256=hashlib.sha256(TINY_ARCHIVE).hexdigest(),
+        **files,
+    )
+
+
+@pytest.fixture
+def archive_dir():
+    """The folder of the real archives."""
+    named = os.environ.get("QUATRE_MANUAL_DIR")
+    if not named:
+        pytest.skip("QUATRE_MANUAL_DIR does not name a folder with the archives of the benchmarks")
+    return pathlib.Path(named)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of one's own with the three splits."""
+    path = tmp_path / "mine"
+    path.mkdir()
+    for split, content in TINY_SPLITS.items():
+        (path / f"{split}.txt").write_bytes(content)
+    return path
+
+
+@pytest.fixture
+def synthetic_graph():
+    """A graph of 60 entities whose relations differ in the number of heads and of tails."""
+    random = np.random.default_rng(7)
+    columns = [
+        (random.integers(0, heads, 150), np.full(150, relation), random.integers(0, tails, 150))
+        for relation, (heads, tails) in enumerate([(60, 60), (60, 4), (4, 60), (12, 30)])
+    ]
+    ids = np.unique(np.concatenate([np.stack(column, axis=1) for column in columns]), axis=0)
+    random.shuffle(ids)
+    names = [[f"{name:03d}" for name in column] for column in ids.T]
+    parts = {"train": slice(0, -40), "valid": slice(-40, -20), "test": slice(-20, None)}
+    splits = {split: [column[part] for column in names] for split, part in parts.items()}
+    return Graph.from_names("synthetic", splits)

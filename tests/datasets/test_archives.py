@@ -1,0 +1,165 @@
+import dataclasses
+import gzip
+import http.server
+import io
+import socket
+import tarfile
+import threading
+import time
+
+import pytest
+from conftest import TINY_ARCHIVE, TINY_SPLITS, pack
+
+from datasets import archives
+from datasets.benchmarks import BENCHMARKS
+from datasets.errors import DataError
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+
+
+def test_facts_are_complete():
+    assert list(BENCHMARKS) == [
+        "wn18rr", "fb15k237", "wn18", "fb15k", "umls", "kinship", "nations"
+    ]  # fmt: skip
+    for benchmark in BENCHMARKS.values():
+        checksums = [file.sha256 for file in benchmark.splits.values()]
+        if benchmark.archive_sha256:
+            checksums.append(benchmark.archive_sha256)
+        assert {len(bytes.fromhex(checksum)) for checksum in checksums} == {32}
+        assert benchmark.url.startswith("https://")
+        assert benchmark.description
+        assert benchmark.citation.startswith("@")
+    assert BENCHMARKS["wn18"].archive_names == ("WN18.tar.gz", "wordnet-mlj12.tar.gz")
+    assert BENCHMARKS["fb15k"].archive_names == ("FB15k.tar.gz", "fb15k.tgz")
+    assert BENCHMARKS["umls"].archive_names == ("umls.tar.gz",)
+    assert BENCHMARKS["wn18"].labels_name == "WN18RR.labels.tsv"
+    assert BENCHMARKS["fb15k237"].labels_name == "FB15k-237.labels.tsv"
+
+
+def test_splits_are_known_by_content_whatever_they_are_called(tiny_benchmark):
+    names = {"train": "x/../../b-train", "valid": "/etc/passwd", "test": "x/README"}
+    files = {names[split]: content for split, content in TINY_SPLITS.items()}
+    archive = pack({"notes.txt": b"not a split", **files})
+
+    assert archives.extract_splits(tiny_benchmark, archive, "here") == TINY_SPLITS
+
+
+def test_links_and_sparse_members_are_not_followed(tiny_benchmark):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, kind in (("link", tarfile.SYMTYPE), ("hard", tarfile.LNKTYPE)):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, "/etc/passwd"
+            tar.addfile(member)
+    with pytest.raises(
+        DataError, match=r"without the right train and valid and test \(it holds no"
+    ):
+        archives.extract_splits(tiny_benchmark, gzip.compress(packed.getvalue()), "here")
+
+
+def test_unpacked_size_is_bounded(tiny_benchmark, monkeypatch):
+    monkeypatch.setattr(archives, "_MAX_BYTES", 100_000)
+    with pytest.raises(DataError, match="more than 100,000 bytes unpacked"):
+        archives.extract_splits(tiny_benchmark, pack({"zeros": bytes(10**6)}), "here")
+
+
+@pytest.mark.parametrize(
+    ("archive", "message"),
+    [
+        (pack({"test.txt": b"", "a": TINY_SPLITS["train"]}), "right valid and test .it holds"),
+        (TINY_ARCHIVE[:-30], "not a whole .tar.gz archive"),
+        (gzip.compress(b"no tar at all" * 100), "not a whole .tar.gz archive"),
+        (b"<html>Not found</html>", "not a whole .tar.gz archive"),
+        (b"", "not a whole .tar.gz archive"),
+    ],
+)
+def test_wrong_archive_tells_both_checksums(tiny_benchmark, tmp_path, archive, message):
+    (tmp_path / "Tiny.tar.gz").write_bytes(archive)
+    with pytest.raises(DataError, match=message) as error:
+        archives.read_splits(tiny_benchmark, tmp_path)
+    assert str(error.value).startswith(f"{tmp_path / 'Tiny.tar.gz'}: expected the archive of tiny")
+    assert f"(sha256 {tiny_benchmark.archive_sha256})" in str(error.value)
+    assert f"sha256 {archives.hashlib.sha256(archive).hexdigest()}" in str(error.value)
+
+
+def test_split_checksums_are_told_where_that_of_the_archive_is_unknown(tiny_benchmark):
+    unknown = dataclasses.replace(tiny_benchmark, archive_sha256=None)
+    with pytest.raises(DataError, match=f"sha256 of its splits: train {unknown.train.sha256}, val"):
+        archives.extract_splits(unknown, b"", "here")
+
+
+@pytest.mark.parametrize("name", ["Tiny.tar.gz", "tiny.tar.gz"])
+def test_archive_at_hand_under_either_name(tiny_benchmark, tmp_path, name):
+    (tmp_path / name).write_bytes(TINY_ARCHIVE)
+    assert archives.read_splits(tiny_benchmark, tmp_path) == TINY_SPLITS
+
+
+def closed_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:{}", "no-such-host.invalid"])
+def test_without_network_one_clear_message(tiny_benchmark, tmp_path, host):
+    url = f"http://{host.format(closed_port())}/tiny.tar.gz"
+    started = time.monotonic()
+    with pytest.raises(DataError) as error:
+        archives.read_splits(dataclasses.replace(tiny_benchmark, url=url), tmp_path)
+    assert time.monotonic() - started < 10
+    message = str(error.value)
+    assert "\n" not in message
+    for part in (
+        url,
+        tiny_benchmark.archive_sha256,
+        "Tiny.tar.gz or tiny.tar.gz",
+        f"not in {tmp_path}",
+        "--manual_dir",
+        "QUATRE_MANUAL_DIR",
+        "--dataset=countries",
+    ):
+        assert part in message
+
+
+def test_a_server_that_never_answers(tiny_benchmark, monkeypatch):
+    monkeypatch.setattr(archives, "_OPEN_SECONDS", 0.3)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/tiny.tar.gz"
+        with pytest.raises(DataError, match="no answer within") as error:
+            archives.read_splits(dataclasses.replace(tiny_benchmark, url=url), None)
+    assert "no folder of archives was named" in str(error.value)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        found = self.path == "/tiny.tar.gz"
+        self.send_response(200 if found else 404)
+        self.end_headers()
+        self.wfile.write(TINY_ARCHIVE if found else b"nothing here")
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+
+
+def test_download(tiny_benchmark, server):
+    published = dataclasses.replace(tiny_benchmark, url=f"{server}/tiny.tar.gz")
+    assert archives.read_splits(published, None) == TINY_SPLITS
+
+
+def test_page_that_is_not_there(tiny_benchmark, server):
+    moved = dataclasses.replace(tiny_benchmark, url=f"{server}/moved.tar.gz")
+    with pytest.raises(DataError, match="cannot be fetched: Not Found"):
+        archives.read_splits(moved, None)

@@ -1,0 +1,217 @@
+import dataclasses
+import io
+import os
+import pathlib
+
+import pytest
+import tensorflow_datasets as tfds
+from conftest import TINY_ARCHIVE, TINY_SPLITS
+
+from datasets import archives, catalog, prepared
+from datasets.benchmarks import BENCHMARKS
+from datasets.builders import BUILDERS, BenchmarkBuilder
+from datasets.errors import DataError
+from datasets.graph import Graph
+from datasets.triples import parse_triples
+
+# Entities, relations and triples as the literature gives them.
+SIZES = {
+    "wn18rr": (40943, 11, 86835, 3034, 3134),
+    "fb15k237": (14541, 237, 272115, 17535, 20466),
+    "wn18": (40943, 18, 141442, 5000, 5000),
+    "fb15k": (14951, 1345, 483142, 50000, 59071),
+    "umls": (135, 46, 5216, 652, 661),
+    "kinship": (104, 25, 8544, 1068, 1074),
+    "nations": (14, 55, 1592, 199, 201),
+}
+
+
+def sizes(graph):
+    lengths = (len(graph.split(split)) for split in ("train", "valid", "test"))
+    return (graph.num_entities, graph.num_relations, *lengths)
+
+
+def names(graph):
+    """The triples of names, by split, without using ids."""
+    e, r = graph.entities.names, graph.relations.names
+    return {split: [(e[h], r[k], e[t]) for h, k, t in graph.split(split)] for split in TINY_SPLITS}
+
+
+class Tiny(BenchmarkBuilder):
+    """Stands for a real benchmark in the tests of what goes wrong."""
+
+    benchmark = None
+
+
+@pytest.fixture
+def tiny(tiny_benchmark, tmp_path, monkeypatch):
+    """Loads the tiny benchmark through the catalogue; everything it writes is in tmp_path."""
+    monkeypatch.delenv("QUATRE_MANUAL_DIR", raising=False)
+    monkeypatch.setattr(Tiny, "benchmark", tiny_benchmark)
+    monkeypatch.setitem(BUILDERS, "tiny", Tiny)
+    monkeypatch.setitem(BENCHMARKS, "tiny", tiny_benchmark)
+    (tmp_path / "archives").mkdir()
+
+    def load(**options):
+        return catalog.load("tiny", data_dir=tmp_path / "data", **options)
+
+    load.archives = tmp_path / "archives"
+    load.data = tmp_path / "data"
+    return load
+
+
+def files_below(folder):
+    return [path for path in pathlib.Path(folder).rglob("*") if path.is_file()]
+
+
+def test_prepared_once_then_needs_no_archive(tiny, capsys):
+    archive = tiny.archives / "Tiny.tar.gz"
+    archive.write_bytes(TINY_ARCHIVE)
+
+    graph = tiny(manual_dir=tiny.archives)
+
+    expected = {
+        split: [tuple(line.split("\t")) for line in content.decode().splitlines()]
+        for split, content in TINY_SPLITS.items()
+    }
+    assert names(graph) == expected
+    assert graph.name == "tiny"
+    # The screen shows one line and no progress bars.
+    assert capsys.readouterr() == ("", f"Preparing tiny from {archive}\n")
+
+    archive.unlink()
+    assert names(tiny()) == expected
+    assert capsys.readouterr() == ("", "")
+
+
+def test_archives_of_the_environment_variable(tiny, monkeypatch):
+    (tiny.archives / "tiny.tar.gz").write_bytes(TINY_ARCHIVE)
+    monkeypatch.setenv("QUATRE_MANUAL_DIR", str(tiny.archives))
+    assert tiny().num_entities == 3
+
+
+def test_labels_beside_the_archive(tiny, tiny_benchmark):
+    (tiny.archives / "Tiny.tar.gz").write_bytes(TINY_ARCHIVE)
+    (tiny.archives / "umls.labels.tsv").write_text("a\tof another benchmark\n")
+    assert tiny(manual_dir=tiny.archives).labels == {}
+    (tiny.archives / "Tiny.labels.tsv").write_text("a\tAnna\nunknown\tnobody\n")
+    assert tiny(manual_dir=tiny.archives).labels == {"a": "Anna"}
+
+
+def test_wrong_archive_leaves_nothing_and_can_be_mended(tiny):
+    archive = tiny.archives / "Tiny.tar.gz"
+    archive.write_bytes(TINY_ARCHIVE[:-20])
+    with pytest.raises(DataError, match=r"Tiny\.tar\.gz: expected the archive of tiny"):
+        tiny(manual_dir=tiny.archives)
+    assert files_below(tiny.data) == []
+
+    archive.write_bytes(TINY_ARCHIVE)
+    assert tiny(manual_dir=tiny.archives).num_entities == 3
+
+
+def test_neither_network_nor_archive(tiny):
+    with pytest.raises(DataError, match=r"No archive of tiny at hand .*cannot be fetched"):
+        tiny(manual_dir=tiny.archives)
+    assert files_below(tiny.data) == []
+
+
+def test_manual_dir_that_is_not_there(tiny):
+    with pytest.raises(DataError, match=r"There is no folder .*nowhere. Expected by --manual_dir"):
+        tiny(manual_dir=tiny.archives / "nowhere")
+
+
+def test_data_dir_that_cannot_be_written(tiny):
+    (tiny.archives / "Tiny.tar.gz").write_bytes(TINY_ARCHIVE)
+    tiny.data.write_text("a file where the folder should be")
+    with pytest.raises(DataError, match=r"Cannot write the prepared tiny to .*--data_dir=FOLDER"):
+        tiny(manual_dir=tiny.archives)
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[:-5])
+
+
+@pytest.mark.parametrize("damage", [truncate, pathlib.Path.unlink, lambda p: p.write_bytes(b"")])
+def test_damaged_records(tiny, damage):
+    (tiny.archives / "Tiny.tar.gz").write_bytes(TINY_ARCHIVE)
+    tiny(manual_dir=tiny.archives)
+    [records] = [path for path in files_below(tiny.data) if "train" in path.name]
+    damage(records)
+    with pytest.raises(DataError, match=r"The prepared tiny in .* is damaged .*Remove that folder"):
+        tiny(manual_dir=tiny.archives)
+
+
+def test_an_error_of_ours_in_between_leaves_nothing(tiny, monkeypatch):
+    (tiny.archives / "Tiny.tar.gz").write_bytes(TINY_ARCHIVE)
+    monkeypatch.setattr(Tiny, "_generate_examples", lambda *_: iter([(0, {"head": "a"})]))
+    with pytest.raises(Exception, match="encode example"):
+        tiny(manual_dir=tiny.archives)
+    assert files_below(tiny.data) == []
+
+
+def test_another_run_prepares_the_same_in_the_meantime(tiny, monkeypatch):
+    (tiny.archives / "Tiny.tar.gz").write_bytes(TINY_ARCHIVE)
+    checks = iter([False])
+    is_prepared = prepared._is_prepared
+    tiny(manual_dir=tiny.archives)
+    monkeypatch.setattr(
+        prepared,
+        "_is_prepared",
+        lambda builder: next(checks, None) is None and is_prepared(builder),
+    )
+    assert tiny(manual_dir=tiny.archives).num_entities == 3
+
+
+def test_plain_tfds(archive_dir, tmp_path):
+    builder = tfds.builder("nations", data_dir=tmp_path)
+    config = tfds.download.DownloadConfig(manual_dir=archive_dir)
+    builder.download_and_prepare(download_dir=tmp_path / "downloads", download_config=config)
+
+    assert builder.info.splits["train"].num_examples == SIZES["nations"][2]
+    assert builder.info.citation.startswith("@inproceedings{kemp")
+    first = next(iter(tfds.as_numpy(builder.as_dataset(split="train"))))
+    archive = io.BytesIO(archives.read_splits(BENCHMARKS["nations"], archive_dir)["train"])
+    assert [first[key] for key in ("head", "relation", "tail")] == archive.readline().split()
+
+
+@pytest.mark.parametrize("name", ["wn18rr", "fb15k237", "umls", "kinship", "nations"])
+def test_real_benchmarks(name, archive_dir, tmp_path):
+    graph = catalog.load(name, data_dir=tmp_path, manual_dir=archive_dir)
+    assert sizes(graph) == SIZES[name]
+    texts = archives.read_splits(BENCHMARKS[name], archive_dir)
+    assert graph.fingerprint == read_directly(name, texts).fingerprint
+    if (archive_dir / BENCHMARKS[name].labels_name).is_file():
+        assert {*graph.labels} <= {*graph.entities.names}
+        assert len(graph.labels) > 0.9 * graph.num_entities
+    # A second time neither an archive nor the network is needed.
+    assert catalog.load(name, data_dir=tmp_path).fingerprint == graph.fingerprint
+
+
+# Written as records these two take a minute: only what is particular to them is tested.
+@pytest.mark.parametrize("name", ["wn18", "fb15k"])
+def test_real_benchmarks_without_writing_records(name, archive_dir):
+    texts = archives.read_splits(BENCHMARKS[name], archive_dir)
+    assert sizes(read_directly(name, texts)) == SIZES[name]
+
+
+def read_directly(name, texts):
+    return Graph.from_names(name, {split: parse_triples(t, split) for split, t in texts.items()})
+
+
+def test_registered_under_the_names_of_the_catalogue():
+    assert {*BUILDERS} - {"tiny"} == {*catalog.NAMES} - {"countries"}
+    for name, builder in BUILDERS.items():
+        assert builder.name == name
+
+
+def test_default_data_dir_is_that_of_tfds():
+    assert os.fspath(BUILDERS["umls"]().data_dir).startswith(
+        os.path.expanduser(os.environ.get("TFDS_DATA_DIR", "~/tensorflow_datasets"))
+    )
+
+
+def test_facts_reach_the_builder(tmp_path):
+    for name, builder in BUILDERS.items():
+        info = builder(data_dir=tmp_path).info
+        assert info.homepage == BENCHMARKS[name].homepage
+        assert dataclasses.asdict(builder.benchmark) == dataclasses.asdict(BENCHMARKS[name])

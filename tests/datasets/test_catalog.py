@@ -1,0 +1,127 @@
+import gzip
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from datasets import catalog
+from datasets.errors import DataError, UnknownNameError
+
+ENTITIES = ["a", "b", "c"]
+
+
+def test_names():
+    assert catalog.NAMES == (
+        "wn18rr", "fb15k237", "wn18", "fb15k", "umls", "kinship", "nations", "countries",
+    )  # fmt: skip
+
+
+def test_importing_the_catalogue_is_light():
+    heavy = {"tensorflow", "tensorflow_datasets"}
+    code = f"import sys, datasets.catalog; print({heavy} & {{*sys.modules}})"
+    root = pathlib.Path(catalog.__file__).parents[1]
+    run = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
+    assert run.stdout.strip() == "set()", run.stderr
+
+
+def test_countries():
+    graph = catalog.load("countries")
+    assert graph.name == "countries"
+    assert "France" in graph.entities.names
+
+
+def test_folder(folder):
+    graph = catalog.load(str(folder))
+    assert graph.name == "mine"
+    assert list(graph.entities.names) == ENTITIES
+    assert (len(graph.train), len(graph.valid), len(graph.test)) == (3, 1, 2)
+    assert graph.labels == {}
+
+
+def test_folder_with_other_suffixes_and_labels(folder):
+    (folder / "train.txt").rename(folder / "train.tsv")
+    (folder / "valid.tsv.gz").write_bytes(gzip.compress((folder / "valid.txt").read_bytes()))
+    (folder / "valid.txt").unlink()
+    (folder / "labels.tsv").write_text("a\tAnna\nother\tnobody\na\tAnne\n")
+
+    graph = catalog.load(str(folder))
+
+    assert list(graph.entities.names) == ENTITIES
+    assert graph.labels == {"a": "Anna"}
+
+
+@pytest.mark.parametrize("dataset", ["mine", "./mine", "mine/", "../here/mine", "~/mine"])
+def test_relative_paths_and_home(folder, monkeypatch, dataset):
+    here = folder.parent / "here"
+    folder.parent.joinpath("here").mkdir()
+    folder.rename(here / "mine")
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("HOME", str(here))
+    assert list(catalog.load(dataset).entities.names) == ENTITIES
+
+
+def test_a_name_goes_before_a_folder_of_the_same_name(folder, monkeypatch):
+    folder.rename(folder.parent / "countries")
+    monkeypatch.chdir(folder.parent)
+    assert catalog.load("countries").num_entities > len(ENTITIES)
+    assert list(catalog.load("./countries").entities.names) == ENTITIES
+
+
+def test_unknown_name(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnknownNameError) as error:
+        catalog.load("wn18r")
+    assert error.value.suggestions == ("wn18rr",)
+    message = str(error.value)
+    assert message.startswith("Unknown dataset 'wn18r'. Did you mean 'wn18rr'? ")
+    assert message.endswith(
+        "Available: wn18rr, fb15k237, wn18, fb15k, umls, kinship, nations, countries, or the path"
+        " of a folder with train.txt, valid.txt and test.txt."
+    )
+
+
+def test_no_name_at_all():
+    with pytest.raises(UnknownNameError, match=r"Unknown dataset ''. Available"):
+        catalog.load("")
+
+
+@pytest.mark.parametrize("dataset", ["./nowhere", f"no{os.sep}where", "~/nowhere"])
+def test_a_path_that_is_not_there(dataset):
+    with pytest.raises(DataError, match=f"There is no folder {dataset}"):
+        catalog.load(dataset)
+
+
+def test_a_file_instead_of_a_folder(folder):
+    with pytest.raises(DataError, match=r"is a file. Expected the path of a folder with train.txt"):
+        catalog.load(str(folder / "train.txt"))
+
+
+def test_missing_split(folder):
+    (folder / "valid.txt").unlink()
+    with pytest.raises(
+        DataError, match=r"the split valid is missing, expected one of valid.txt, val"
+    ):
+        catalog.load(str(folder))
+
+
+def test_split_there_twice(folder):
+    (folder / "test.tsv").write_text("a\tlikes\tb\n")
+    with pytest.raises(DataError, match=r"received test.txt and test.tsv. Remove all but one"):
+        catalog.load(str(folder))
+
+
+def test_empty_and_malformed_splits_name_the_file(folder):
+    (folder / "valid.txt").write_text("")
+    with pytest.raises(DataError, match=r"mine/valid\.txt: expected triples, received an empty"):
+        catalog.load(str(folder))
+    (folder / "valid.txt").write_text("a\tb\n")
+    with pytest.raises(DataError, match=r"mine/valid\.txt:1: expected 3 TAB-separated fields"):
+        catalog.load(str(folder))
+
+
+def test_malformed_labels_name_the_line(folder):
+    (folder / "labels.tsv").write_text("a\tAnna\nb\n")
+    with pytest.raises(DataError, match=r"labels\.tsv:2: expected a name, a TAB and a label"):
+        catalog.load(str(folder))

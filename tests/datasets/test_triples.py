@@ -1,0 +1,107 @@
+import gzip
+
+import pytest
+
+from datasets import triples
+from datasets.errors import DataError
+from datasets.triples import parse_triples, read_triples
+
+
+def rows(table):
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+def test_reads_in_order_with_repeats(tmp_path):
+    path = tmp_path / "train.txt"
+    path.write_text("b\tr\ta\na\tr\tb\nb\tr\ta\n")
+
+    table = read_triples(path)
+
+    assert table.column_names == ["head", "relation", "tail"]
+    assert rows(table) == [("b", "r", "a"), ("a", "r", "b"), ("b", "r", "a")]
+
+
+def test_reads_compressed(tmp_path):
+    path = tmp_path / "train.tsv.gz"
+    path.write_bytes(gzip.compress(b"a\tr\tb\n"))
+
+    assert rows(read_triples(path)) == [("a", "r", "b")]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"a\tr\tb", ("a", "r", "b")),
+        (b"a\tr\tb\r\n", ("a", "r", "b")),
+        (b"\xef\xbb\xbfa\tr\tb\n", ("a", "r", "b")),
+        (b"a\tr\tb\n\n\r\n", ("a", "r", "b")),
+        (b'"a\t"r"\tb"\n', ('"a', '"r"', 'b"')),
+        (b"'a\tr\\\tb\n", ("'a", "r\\", "b")),
+        (b" a \tr r\t b\n", (" a ", "r r", " b")),
+        (b"NA\tnull\t-1\n", ("NA", "null", "-1")),
+        ("é\t\u2028\tx\x85y\n".encode(), ("é", "\u2028", "x\x85y")),
+        (b"#a\tr\tb\n", ("#a", "r", "b")),
+    ],
+    ids=["no end", "CRLF", "BOM", "blank end", "quotes", "escapes", "spaces", "NA", "unicode", "#"],
+)
+def test_names_are_kept_as_they_are(content, expected):
+    assert rows(parse_triples(content, "here")) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            b"a\tr\tb\na\tr\n",
+            r"here:2: expected 3 TAB-separated fields .head, relation, tail., received 2: 'a\\tr'",
+        ),
+        (b"a\tr\tb\na\tr\tb\tc\n", "here:2: expected 3 TAB-separated fields .* received 4: "),
+        (b"a r b\n", "here:1: .* received 1: 'a r b'"),
+        (b"a\tr\tb\n\na\tr\tb\n", "here:2: .* received 1: ''"),
+        (b"a\tr\tb\n\tr\tb\n", "here:2: expected a name for the head, received none"),
+        (b"a\t\tb\n", "here:1: expected a name for the relation"),
+        (b"a\tr\t\r\n", "here:1: expected a name for the tail"),
+        (b"a\tr\tb\nc\tr\t\xe9\n", r"here:2: expected UTF-8 text, received b'c\\tr\\t\\xe9'"),
+        (b"a\tr\tb\0\n", "here:1: expected text without NUL characters"),
+        (b"a\tr\tb\rc\tr\td\n", "here:1: expected text without .*lone carriage returns"),
+        (b"a\tr\tb\nonly " + b"x" * 200, "here:2: .*'only x{55}…'"),
+        (b"", "here: expected triples, received an empty file"),
+        (b"\n\n", "here: expected triples, received an empty file"),
+        (b"\xef\xbb\xbf", "here: expected triples, received an empty file"),
+    ],
+)
+def test_malformed_text_is_located(content, message):
+    with pytest.raises(DataError, match=message) as error:
+        parse_triples(content, "here")
+    assert "\n" not in str(error.value)
+    assert str(error.value).endswith("Write one triple per line, with a TAB between the names.")
+
+
+def test_error_far_into_a_file_of_several_blocks():
+    good = b"some_head\tsome_relation\tsome_tail\n" * 100_000
+    with pytest.raises(DataError, match=r"here:100001: .* received 2"):
+        parse_triples(good + b"a\tb\n" + good, "here")
+
+
+def test_good_text_is_not_read_line_by_line(monkeypatch):
+    monkeypatch.setattr(triples, "_parse_slowly", None)
+    assert len(parse_triples(b"a\tr\tb\r\n" * 200_000, "here")) == 200_000
+
+
+def test_a_line_longer_than_a_block_of_the_fast_parser():
+    long = b"x" * 3_000_000
+    table = parse_triples(b"a\tr\t" + long + b"\nb\tr\t" + long + b"\n", "here")
+    assert [row[0] for row in rows(table)] == ["a", "b"]
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(DataError, match=r"Cannot read .*train\.txt: No such file"):
+        read_triples(tmp_path / "train.txt")
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: b"a\tr\tb\n"])
+def test_damaged_gzip(tmp_path, damage):
+    path = tmp_path / "train.txt.gz"
+    path.write_bytes(damage(gzip.compress(b"a\tr\tb\n" * 50)))
+    with pytest.raises(DataError, match=r"train\.txt\.gz: expected a whole gzip file"):
+        read_triples(path)
