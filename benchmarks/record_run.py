@@ -1,0 +1,90 @@
+"""Records a training run as one JSON file for `benchmarks/results`.
+
+Usage: python -m benchmarks.record_run --run_dir=DIR --output=FILE.json [--evaluation=FILE.json]
+
+The test figures are those of the run's test_metrics.json, or of the file that
+`trainers.evaluate --split=test --output` wrote for a run that was stopped before its end.
+"""
+
+import dataclasses
+import json
+import pathlib
+from collections.abc import Sequence
+from typing import Any
+
+from absl import flags
+
+from benchmarks import measure
+from datasets.program import import_tensorflow, run_program
+from trainers.config import TrainConfig, preset
+from trainers.errors import ConfigError
+
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
+_EVALUATION = flags.DEFINE_string("evaluation", None, "Test figures of trainers.evaluate.")
+_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.", required=True)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Translates the flags."""
+    del argv
+    run_dir = pathlib.Path(_RUN_DIR.value)
+    evaluation = pathlib.Path(_EVALUATION.value or run_dir / "test_metrics.json")
+    record = record_of(run_dir, evaluation)
+    import_tensorflow()
+    measure.write_json(_OUTPUT.value, record)
+
+
+def record_of(run_dir: pathlib.Path, evaluation: pathlib.Path) -> dict[str, Any]:
+    """Returns command, settings, curve and test figures of a run.
+
+    Raises:
+        ConfigError: A file is missing, or the figures are not of the test split.
+    """
+    config = TrainConfig.from_file(run_dir / "config.json")
+    records = [json.loads(line) for line in _read(run_dir / "metrics.jsonl").splitlines()]
+    test = json.loads(_read(evaluation))
+    if test["split"] != "test":
+        raise ConfigError(f"{evaluation} is of the {test['split']} split. Expected the test split.")
+    return {
+        "dataset": config.dataset,
+        "recipe": config.recipe,
+        "command": command_of(config),
+        "seed": config.seed,
+        "epochs": round(max(record["epoch"] for record in records), 2),
+        "wall_time_s": max(record["seconds"] for record in records),
+        "config": dataclasses.asdict(config),
+        "validation": curve_of(records),
+        "test": test,
+    }
+
+
+def command_of(config: TrainConfig) -> str:
+    """Returns the command of a run: the flags that differ from its preset."""
+    usual = TrainConfig(**preset(config.dataset, config.recipe))
+    given = [f"--dataset={config.dataset}"]
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if field.name != "dataset" and value != getattr(usual, field.name):
+            given.append(f"--{field.name}={value}")
+    return " ".join(["python -m trainers.fit", *given])
+
+
+def curve_of(records: Sequence[dict[str, Any]]) -> list[dict[str, float]]:
+    """Returns the full validations in order; one that a resumed run repeated counts once."""
+    points = {record["step"]: record for record in records if record["group"] == "valid/all"}
+    left_out = ("group", "step")
+    return [
+        {name: value for name, value in points[step].items() if name not in left_out}
+        for step in sorted(points)
+    ]
+
+
+def _read(path: pathlib.Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"Cannot read {path}: {error.strerror}.") from error
+
+
+if __name__ == "__main__":
+    run_program(main)

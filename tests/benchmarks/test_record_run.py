@@ -1,0 +1,49 @@
+import json
+
+import pytest
+
+from benchmarks.record_run import command_of, curve_of, record_of
+from trainers import config as configs
+from trainers.errors import ConfigError
+
+
+def write_run(folder, config):
+    records = [
+        {"group": "train", "step": 50, "epoch": 0.5, "seconds": 3.0, "loss": 0.6},
+        {"group": "valid/all", "step": 100, "epoch": 1.0, "seconds": 9.0, "hits@10": 0.1},
+        {"group": "valid/all", "step": 200, "epoch": 2.0, "seconds": 19.0, "hits@10": 0.2},
+        # A resumed run does it again.
+        {"group": "valid/all", "step": 200, "epoch": 2.0, "seconds": 21.0, "hits@10": 0.2},
+    ]
+    (folder / "config.json").write_text(config.to_json())
+    (folder / "metrics.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n")
+
+
+def test_command_names_what_differs_from_the_preset():
+    config = configs.resolve("wn18rr", "paper", {"patience": 0, "seed": 4})
+    expected = "python -m trainers.fit --dataset=wn18rr --patience=0 --seed=4"
+    assert command_of(config) == expected
+
+
+def test_record(tmp_path):
+    write_run(tmp_path, configs.resolve("wn18rr", "paper", {}))
+    figures = {"split": "test", "candidates": {"all": {"both": {"mrr": 0.4}}}}
+    (tmp_path / "test_metrics.json").write_text(json.dumps(figures))
+    record = record_of(tmp_path, tmp_path / "test_metrics.json")
+    assert (record["epochs"], record["wall_time_s"], record["seed"]) == (2.0, 21.0, 1)
+    assert [point["epoch"] for point in record["validation"]] == [1.0, 2.0]
+    assert record["test"] == figures
+
+
+def test_curve_keeps_epoch_time_and_figures():
+    records = [{"group": "valid/all", "step": 9, "epoch": 3.0, "seconds": 1.0, "mrr": 0.5}]
+    assert curve_of(records) == [{"epoch": 3.0, "seconds": 1.0, "mrr": 0.5}]
+
+
+def test_figures_of_another_split_are_refused(tmp_path):
+    write_run(tmp_path, configs.resolve("umls", "paper", {}))
+    (tmp_path / "valid.json").write_text(json.dumps({"split": "valid"}))
+    with pytest.raises(ConfigError, match=r"valid\.json is of the valid split"):
+        record_of(tmp_path, tmp_path / "valid.json")
+    with pytest.raises(ConfigError, match=r"Cannot read .*none\.json: No such file"):
+        record_of(tmp_path, tmp_path / "none.json")
