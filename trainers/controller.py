@@ -190,7 +190,7 @@ class _Bar:
             disable=None,
             dynamic_ncols=True,
             smoothing=0.05,
-            bar_format="{percentage:3.0f}%|{bar}| epoch {postfix} [{elapsed}<{remaining}]",
+            bar_format="{desc}{percentage:3.0f}%|{bar}| {elapsed}, {remaining} left",
         )
         self._last_step, self._first_step, self._step = last_step, step, step
         self._start = time.monotonic()
@@ -206,7 +206,7 @@ class _Bar:
     def advance(self, num_steps: int, epoch: float, loss: float, rate: float) -> None:
         self._step += num_steps
         text = f"{epoch:.1f}  loss {loss:.4f}  {rate:,.0f} triples/s"
-        self._bar.set_postfix_str(text, refresh=False)
+        self._bar.set_description_str(f"epoch {text}  ", refresh=False)
         self._bar.update(num_steps)
         if self._bar.disable and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + _LOG_SECONDS
