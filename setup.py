@@ -31,7 +31,8 @@ setup(
         "tensorflow>=2.20,<2.22",
         # SparseAdagrad overrides update_step, whose signature is stable since Keras 3.10.
         "keras>=3.10,<4",
-        "tensorflow-datasets>=4.9.9,<5",
+        # 4.9.9 cannot read what it prepared with the protobuf that pip chooses beside it.
+        "tensorflow-datasets>=4.9.10,<5",
         # Needed by TFDS to load builders of one's own, but not declared by it.
         "importlib_resources>=6",
         "numpy>=1.26",

@@ -47,6 +47,12 @@ def load(
     return folders.read_graph(_folder(dataset))
 
 
+def check(dataset: str) -> None:
+    """Raises what `load` would raise for a name or folder that is not there; reads nothing."""
+    if dataset not in NAMES:
+        _folder(dataset)
+
+
 def _folder(dataset: str) -> pathlib.Path:
     """Returns the folder meant by `dataset`; raises the error that helps most if there is none."""
     path = pathlib.Path(dataset).expanduser()

@@ -15,6 +15,7 @@ from typing import Any
 
 from absl import flags
 
+from datasets import catalog
 from datasets.program import import_tensorflow, run_program
 from trainers import config as configs
 from trainers.errors import ConfigError
@@ -97,6 +98,7 @@ def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:
         )
     if "dataset" not in given:
         raise ConfigError("--dataset is needed, for example --dataset=countries.")
+    catalog.check(given["dataset"])
     config = configs.resolve(given.pop("dataset"), given.pop("recipe", "paper"), given)
     name = pathlib.Path(config.dataset).name
     default = f"runs/{name}-{config.recipe}-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -50,8 +50,14 @@ def fit(
     _check_fresh(run, resume)
     # First of all, because logical devices exist only before TensorFlow's first op.
     strategy = make_strategy(config.strategy, config.num_replicas)
+    # Before the folder is made: a data set that cannot be had leaves nothing behind.
+    if resume:
+        graph = Graph.load(run.graph)
+    else:
+        graph = catalog.load(config.dataset, data_dir=data_dir, manual_dir=manual_dir)
     with run.locked():
-        graph = _graph_of(run, config, resume, data_dir, manual_dir)
+        _check_fresh(run, resume)
+        run.begin(config, graph)
         evaluator = Evaluator(graph, config.tie_policy, config.seed)
         _train(config, run, graph, evaluator, strategy, resume)
         return _finish(run, graph, evaluator)
@@ -63,18 +69,6 @@ def _check_fresh(run: RunDirectory, resume: bool) -> None:
             f"{run.path} already holds a run. Add --resume to go on with it, or choose another "
             "--run_dir."
         )
-
-
-def _graph_of(
-    run: RunDirectory, config: TrainConfig, resume: bool, data_dir: Any, manual_dir: Any
-) -> Graph:
-    if resume:
-        graph = Graph.load(run.graph)
-        run.write_config(config)
-    else:
-        graph = catalog.load(config.dataset, data_dir=data_dir, manual_dir=manual_dir)
-        run.begin(config, graph)
-    return graph
 
 
 def _train(

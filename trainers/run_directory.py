@@ -56,12 +56,9 @@ class RunDirectory:
             yield
 
     def begin(self, config: TrainConfig, graph: Graph) -> None:
-        """Writes graph and config, the config last: with it the run exists."""
-        graph.save(self.graph)
-        self.write_config(config)
-
-    def write_config(self, config: TrainConfig) -> None:
-        """Stores the settings of the run."""
+        """Writes the graph, unless it is there, and the config last: with it the run exists."""
+        if not self.has_run:
+            graph.save(self.graph)
         self.config_file.write_text(config.to_json(), encoding="utf-8")
 
     def append_metrics(self, record: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from datasets.errors import DataError
 from saved_models.trained import load_trained
 from tests.trainers.conftest import read_records
 from trainers import controller
@@ -158,6 +159,13 @@ def test_folder_with_a_run_is_not_overwritten(config, tmp_path):
     fit(config, tmp_path / "run")
     with pytest.raises(ConfigError, match=r"already holds a run. Add --resume"):
         fit(config, tmp_path / "run")
+
+
+def test_data_set_that_cannot_be_had_leaves_nothing_behind(config, tmp_path):
+    config = dataclasses.replace(config, dataset=str(tmp_path / "nowhere"))
+    with pytest.raises(DataError, match="There is no folder"):
+        fit(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_second_run_in_one_folder_is_refused(config, tmp_path):

@@ -54,6 +54,7 @@ def test_help_needs_no_tensorflow(module):
         (["--datset=wn18rr"], "Unknown command line flag 'datset'. Did you mean: dataset ?"),
         ([], "error: --dataset is needed, for example --dataset=countries."),
         (["--dataset=countries", "--epochs=0"], "error: --epochs must be at least 1. Received: 0."),
+        (["--dataset=wn18r"], "error: Unknown dataset 'wn18r'. Did you mean 'wn18rr'"),
         (["--resume"], "error: --resume needs --run_dir"),
         (["wn18rr"], "error: Unexpected argument 'wn18rr'"),
     ],
