@@ -27,10 +27,10 @@ setup(
     # 3.10 is the oldest and 3.13 the newest Python that TensorFlow 2.21 has wheels for.
     python_requires=">=3.10,<3.14",
     install_requires=[
-        # Below 2.20 there is no Python 3.13 wheel; the next minor release has not been tested.
-        "tensorflow>=2.20,<2.22",
-        # SparseAdagrad overrides update_step, whose signature is stable since Keras 3.10.
-        "keras>=3.10,<4",
+        # 2.20 computes the same but writes notes to the screen that cannot be silenced; the next
+        # minor release has not been tested.
+        "tensorflow>=2.21,<2.22",
+        "keras>=3.12,<4",
         # 4.9.9 cannot read what it prepared with the protobuf that pip chooses beside it.
         "tensorflow-datasets>=4.9.10,<5",
         # Needed by TFDS to load builders of one's own, but not declared by it.
@@ -42,7 +42,7 @@ setup(
         "filelock>=3.13",
         "tqdm>=4.66",
         # TensorFlow 2.21 does not bring it any more.
-        "tensorboard>=2.20,<2.22",
+        "tensorboard>=2.20,<3",
     ],
     extras_require={
         "test": ["pytest>=8", "hypothesis>=6.100", "scipy>=1.11", "ruff>=0.9", "mypy>=1.13"],

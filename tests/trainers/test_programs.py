@@ -11,7 +11,13 @@ import time
 import pytest
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
-PROGRAMS = ["trainers.fit", "trainers.evaluate", "trainers.predict", "saved_models.export"]
+PROGRAMS = [
+    "trainers.fit",
+    "trainers.evaluate",
+    "trainers.predict",
+    "trainers.import_openke",
+    "saved_models.export",
+]
 QUIET = {k: v for k, v in os.environ.items() if k != "TF_CPP_MIN_LOG_LEVEL"}
 
 
@@ -23,6 +29,8 @@ def start(module, *arguments):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell starts background jobs with SIGINT ignored, and children inherit it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
