@@ -15,6 +15,8 @@ VERSION = re.search(
     r'^__version__ = "(.+)"$', (ROOT / "quatre_tf" / "version.py").read_text(), re.MULTILINE
 ).group(1)
 
+ANALYSIS = ["matplotlib>=3.8", "scikit-learn>=1.4"]
+
 setup(
     name="quatre-tf",
     version=VERSION,
@@ -45,8 +47,15 @@ setup(
         "tensorboard>=2.20,<3",
     ],
     extras_require={
-        "test": ["pytest>=8", "hypothesis>=6.100", "scipy>=1.11", "ruff>=0.9", "mypy>=1.13"],
-        "analysis": ["matplotlib>=3.8", "scikit-learn>=1.4"],
+        "test": [
+            "pytest>=8",
+            "hypothesis>=6.100",
+            "scipy>=1.11",
+            "ruff>=0.9",
+            "mypy>=1.13",
+            *ANALYSIS,
+        ],
+        "analysis": ANALYSIS,
         "serving": ["tensorflow-serving-api>=2.19,<2.22"],
     },
     classifiers=[

@@ -60,7 +60,7 @@ class Checkpoints:
         if self.latest is None:
             raise ConfigError(
                 f"There is no checkpoint in {self._manager.directory} to resume from: the run was "
-                "stopped before its first one. Start it again in another --run_dir."
+                "imported, or stopped before its first one. Start another one in another --run_dir."
             )
         try:
             self._checkpoint.restore(self.latest).assert_existing_objects_matched()

@@ -6,7 +6,6 @@ Flags left out take the preset of the data set and recipe (the settings of the r
 implementation for the paper's four benchmarks). Ctrl-C saves a checkpoint; --resume goes on.
 """
 
-import dataclasses
 import pathlib
 import sys
 import time
@@ -18,6 +17,7 @@ from absl import flags
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
 from trainers import config as configs
+from trainers import setting_flags
 from trainers.errors import ConfigError
 
 _DATASET = flags.DEFINE_string(
@@ -26,60 +26,29 @@ _DATASET = flags.DEFINE_string(
     "wn18rr, fb15k237, wn18, fb15k, umls, kinship, nations, countries, or the path of a folder "
     "with train.txt, valid.txt and test.txt (head TAB relation TAB tail).",
 )
-_RECIPE = flags.DEFINE_enum("recipe", None, configs.RECIPES, "How to train.")
 _RUN_DIR = flags.DEFINE_string(
     "run_dir", None, "Where the run is kept. Default: runs/DATASET-RECIPE-TIME."
 )
 _RESUME = flags.DEFINE_bool("resume", False, "Go on with the run in --run_dir.")
-_DATA_DIR = flags.DEFINE_string("data_dir", None, "Where prepared data sets are kept (TFDS).")
-_MANUAL_DIR = flags.DEFINE_string(
-    "manual_dir", None, "Folder with archives already at hand. Default: $QUATRE_MANUAL_DIR."
-)
-
-# Settings of TrainConfig; None stands for the preset's value.
-flags.DEFINE_enum("variant", None, configs.VARIANTS, "Which rotations are learned.")
-flags.DEFINE_enum("corruption", None, configs.CORRUPTIONS, "How the corrupted side is chosen.")
-flags.DEFINE_enum("strategy", None, configs.STRATEGIES, "tf.distribute strategy.")
-flags.DEFINE_enum("tie_policy", None, configs.TIE_POLICIES, "How equal scores count in ranks.")
-flags.DEFINE_integer("embedding_dim", None, "Quaternions per embedding (n); 4n floats.")
-flags.DEFINE_integer("num_negatives", None, "Corrupted triples per positive (s).")
-flags.DEFINE_integer("batch_size", None, "Positives per step; 0 for |train| / 100.")
-flags.DEFINE_integer("steps_per_epoch", None, "Steps that are called an epoch.")
-flags.DEFINE_integer("epochs", None, "Epochs to train at the most.")
-flags.DEFINE_integer("validate_every", None, "Epochs between validations.")
-flags.DEFINE_integer("patience", None, "Validations without a better one to stop after; 0: never.")
-flags.DEFINE_integer("num_replicas", None, "Logical CPU devices of --strategy=mirrored.")
-flags.DEFINE_integer("seed", None, "Of initialisation and batches.")
-flags.DEFINE_float("learning_rate", None, "Adagrad's learning rate.")
-flags.DEFINE_float("l2", None, "Weight of the batch L2 (lambda).")
-flags.DEFINE_float("clip_norm", None, "Bound of the global gradient norm; 0 for none.")
-_SETTINGS = [
-    field.name
-    for field in dataclasses.fields(configs.TrainConfig)
-    if field.name not in ("dataset", "recipe")
-]
+_DATA = setting_flags.DataFlags()
+_SETTINGS = setting_flags.SettingFlags()
+# So that --help shows them.
+flags.adopt_module_key_flags(setting_flags)
 
 
 def main(argv: Sequence[str]) -> int:
     """Translates the flags; see `fit`."""
     del argv
-    given = {
-        name: flags.FLAGS[name].value for name in _SETTINGS if flags.FLAGS[name].value is not None
-    }
-    given |= {k: f.value for k, f in (("dataset", _DATASET), ("recipe", _RECIPE)) if f.value}
+    given = _SETTINGS.given()
+    if _DATASET.value:
+        given["dataset"] = _DATASET.value
     run_dir, config = _resolve(given)
 
     import_tensorflow()
     from trainers.fitting import fit
 
     try:
-        fit(
-            config,
-            run_dir,
-            resume=_RESUME.value,
-            data_dir=_DATA_DIR.value,
-            manual_dir=_MANUAL_DIR.value,
-        )
+        fit(config, run_dir, resume=_RESUME.value, **_DATA.given())
     except KeyboardInterrupt:
         sys.stderr.write(
             f"Interrupted. To go on: python -m trainers.fit --run_dir={run_dir} --resume\n"

@@ -55,6 +55,13 @@ def test_help_needs_no_tensorflow(module):
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize("module", ["trainers.fit", "trainers.ablation"])
+def test_help_shows_settings_and_data_flags(module):
+    _, out, _ = run(module, "--help")
+    for flag in ("embedding_dim", "learning_rate", "tie_policy", "manual_dir"):
+        assert f"--{flag}" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

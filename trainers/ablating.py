@@ -1,0 +1,100 @@
+"""The paper's ablation: the variants under one budget and the same seeds, run after run."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+from datasets.errors import DataError
+from datasets.graph import Graph
+from trainers.ablation_plan import Ablation
+from trainers.ablation_table import summarize
+from trainers.config import TrainConfig
+from trainers.errors import ConfigError
+from trainers.fitting import fit
+from trainers.run_directory import RunDirectory
+
+
+def run_ablation(
+    ablation: Ablation,
+    output: pathlib.Path,
+    *,
+    data_dir: str | os.PathLike | None = None,
+    manual_dir: str | os.PathLike | None = None,
+) -> dict[str, Any]:
+    """Trains and evaluates what is not there yet, and writes `output`/ablation.json.
+
+    Each run is a run directory of its own in `output`. A finished one is read, an interrupted one
+    resumed, so the same call goes on where it was stopped.
+
+    Args:
+        ablation: What to compare.
+        output: The folder of the runs.
+        data_dir: Where prepared data sets are kept.
+        manual_dir: Where archives already at hand lie.
+
+    Returns:
+        The content of ablation.json; see `trainers.ablation_table.summarize`.
+
+    Raises:
+        ConfigError: A run in `output` has other settings, or is in use.
+        DataError: The data set cannot be had, or changed between two runs.
+        TrainingError: A training collapsed.
+    """
+    wanted = ablation.configs()
+    # All of them first: a conflict should not show after days of training.
+    for name, config in wanted.items():
+        _check_same(config, RunDirectory(output / name))
+    results = {}
+    for number, (name, config) in enumerate(wanted.items(), start=1):
+        print(f"\n[{number}/{len(wanted)}] {name}", flush=True)
+        results[name] = _result(config, RunDirectory(output / name), data_dir, manual_dir)
+    _check_one_graph([output / name for name in wanted])
+    summary = summarize(wanted, results)
+    text = json.dumps(summary, indent=2) + "\n"
+    (output / "ablation.json").write_text(text, encoding="utf-8")
+    return summary
+
+
+def _check_same(config: TrainConfig, run: RunDirectory) -> None:
+    """Expects the run, if it is there, to have these settings."""
+    if not run.has_run:
+        return
+    stored = TrainConfig.from_file(run.config_file)
+    differences = [
+        f"{field.name} is {getattr(stored, field.name)!r} there, wanted "
+        f"{getattr(config, field.name)!r}"
+        for field in dataclasses.fields(config)
+        if getattr(stored, field.name) != getattr(config, field.name)
+    ]
+    if differences:
+        raise ConfigError(
+            f"{run.path} holds a run with other settings: {'; '.join(differences)}. Runs of one "
+            "table share one budget: give the same flags, or choose another --output."
+        )
+
+
+def _result(config: TrainConfig, run: RunDirectory, data_dir: Any, manual_dir: Any) -> Any:
+    """Returns the test metrics of a run, trained as far as it has to be."""
+    if run.test_metrics_file.exists():
+        print("Finished before.")
+        return json.loads(run.test_metrics_file.read_text(encoding="utf-8"))
+    if run.has_run and not any(run.checkpoints.glob("*.index")):
+        # Killed before its first checkpoint: there is nothing to resume.
+        with run.locked():
+            shutil.rmtree(run.path)
+    return fit(config, run.path, resume=run.has_run, data_dir=data_dir, manual_dir=manual_dir)
+
+
+def _check_one_graph(run_dirs: Sequence[pathlib.Path]) -> None:
+    fingerprints = {path: Graph.load(RunDirectory(path).graph).fingerprint for path in run_dirs}
+    first = run_dirs[0]
+    for path, fingerprint in fingerprints.items():
+        if fingerprint != fingerprints[first]:
+            raise DataError(
+                f"{path} was trained on another graph than {first}: the data set changed in "
+                "between. Choose another --output, or remove the runs on the old one."
+            )

@@ -1,0 +1,64 @@
+"""Imports embeddings of OpenKE, or of the reference implementation, as a run.
+
+Usage: python -m trainers.import_openke --weights=FILE.json --dataset=NAME|PATH
+--entity2id=FILE --relation2id=FILE --run_dir=DIR
+
+Afterwards evaluate, predict and export take the run; docs/importing.md has an example.
+"""
+
+import pathlib
+from collections.abc import Sequence
+
+from absl import flags
+
+from datasets import catalog
+from datasets.program import import_tensorflow, run_program
+from trainers import setting_flags
+from trainers.errors import ConfigError
+
+_WEIGHTS = flags.DEFINE_string(
+    "weights", None, "The JSON with the embeddings: QuatRE.json or QuatE.json.", required=True
+)
+_DATASET = flags.DEFINE_string(
+    "dataset",
+    None,
+    "Their graph: a name or the path of a folder.",
+    required=True,
+)
+_ENTITY2ID = flags.DEFINE_string("entity2id", None, "OpenKE's entity2id.txt.", required=True)
+_RELATION2ID = flags.DEFINE_string("relation2id", None, "OpenKE's relation2id.txt.", required=True)
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "Where the run will be.", required=True)
+_DATA = setting_flags.DataFlags()
+# So that --help shows them.
+flags.adopt_module_key_flags(setting_flags)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Translates the flags; see `trainers.importing.import_openke`."""
+    del argv
+    catalog.check(_DATASET.value)
+    weights, entity2id, relation2id = map(_existing, (_WEIGHTS, _ENTITY2ID, _RELATION2ID))
+
+    import_tensorflow()
+    from trainers.importing import import_openke
+
+    imported = import_openke(
+        weights,
+        _DATASET.value,
+        entity2id,
+        relation2id,
+        pathlib.Path(_RUN_DIR.value).expanduser(),
+        **_DATA.given(),
+    )
+    print(imported.describe())
+
+
+def _existing(flag: flags.FlagHolder) -> pathlib.Path:
+    path = pathlib.Path(flag.value).expanduser()
+    if not path.is_file():
+        raise ConfigError(f"There is no file {path}, which --{flag.name} names.")
+    return path
+
+
+if __name__ == "__main__":
+    run_program(main)
