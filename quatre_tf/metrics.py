@@ -3,9 +3,12 @@
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from quatre_tf.validation import check_positive
+
+METRICS = ("mr", "mrr", "hits@1", "hits@3", "hits@10")
 
 
 class _MeanOfRanks(keras.metrics.Mean):
@@ -72,7 +75,7 @@ class HitsAtK(_MeanOfRanks):
         return {"k": self.k, **super().get_config()}
 
 
-def rank_metrics(ranks: tf.Tensor) -> dict[str, float]:
+def rank_metrics(ranks: Any) -> dict[str, float]:
     """Returns `{"mr", "mrr", "hits@1", "hits@3", "hits@10"}` of ranks; hits as fractions.
 
     Args:
@@ -81,10 +84,22 @@ def rank_metrics(ranks: tf.Tensor) -> dict[str, float]:
     Raises:
         ValueError: There is no rank. The mean of nothing is no number.
     """
-    ranks = tf.convert_to_tensor(ranks)
-    if not tf.size(ranks):
+    values = rank_values(np.reshape(np.asarray(ranks), [-1]))
+    if not len(values):
         raise ValueError("`ranks` must hold at least one rank. Received none.")
-    metrics = [MeanRank(), MeanReciprocalRank(), *(HitsAtK(k) for k in (1, 3, 10))]
-    for metric in metrics:
-        metric.update_state(ranks)
-    return {metric.name: float(metric.result()) for metric in metrics}
+    return dict(zip(METRICS, values.mean(axis=0).tolist(), strict=True))
+
+
+def rank_values(ranks: np.ndarray) -> np.ndarray:
+    """Returns what each rank contributes to the mean of each of `METRICS`.
+
+    Args:
+        ranks: `[...]`, in any real dtype.
+
+    Returns:
+        `[..., 5]` float64. Every figure of a set of ranks is a mean of these, so those of a group,
+        of a resample or of two sides together are too.
+    """
+    ranks = np.asarray(ranks, np.float64)
+    hits = [(ranks <= k).astype(np.float64) for k in (1, 3, 10)]
+    return np.stack([ranks, 1.0 / ranks, *hits], axis=-1)

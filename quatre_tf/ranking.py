@@ -11,16 +11,20 @@ would get perfect ranks.
 
 import tensorflow as tf
 
+from quatre_tf.tiled_ranking import (
+    ENTITY_TILE,
+    QUERY_TILE,
+    assert_finite,
+    count_tile,
+    table_norm,
+)
 from quatre_tf.validation import check_choice, check_positive
 
 TIE_POLICIES = ("optimistic", "realistic", "pessimistic")
 
-# The size of one tile of scores; its comparisons need about 1.5 times as much again.
-_TILE_BYTES = 64 * 2**20
-# The rounding of a row of a matrix product depends on the number of rows. On x86 CPUs it was found
-# to be the same for 16 to 512 rows and to differ outside, so the tiling does not show in the ranks.
+# The rounding of a matrix product depends on its shape. On x86 CPUs it was found to be the same for
+# any number of queries from 16 on, and to differ below.
 _ROW_MULTIPLE = 16
-_MAX_ROWS = 512
 
 
 def lookup_known(
@@ -62,8 +66,12 @@ def count_competitors(
         `(better, equal)`, both `[batch]` int32.
 
     Raises:
+        TypeError: The scores are of less than float32's precision.
         tf.errors.InvalidArgumentError: A score is NaN or infinite, or an id is out of range.
     """
+    scores = tf.convert_to_tensor(scores)
+    if scores.dtype not in (tf.float32, tf.float64):
+        raise TypeError(f"Ranks are taken from float32 scores. Received: {scores.dtype.name}.")
     _assert_finite(scores)
     target_scores = tf.gather(scores, targets, batch_dims=1)
     better = _count(scores > target_scores[:, tf.newaxis])
@@ -115,11 +123,12 @@ def rank_queries(
     table: tf.Tensor,
     targets: tf.Tensor,
     known: tf.RaggedTensor | None = None,
-    query_tile: int | None = None,
+    query_tile: int = QUERY_TILE,
+    entity_tile: int = ENTITY_TILE,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Counts the competitors of any number of queries, tile by tile in bounded memory.
 
-    Memory: one transposed copy of the table, and per tile about 2.5 times its scores.
+    For constrained candidates beside all of them see `quatre_tf.tiled_ranking.count_tile`.
 
     Args:
         queries: `[batch, width]`, e.g. of `QuatRE.tail_queries`.
@@ -127,73 +136,58 @@ def rank_queries(
             tensor, or a variable that is read once.
         targets: `[batch]`, the true answers.
         known: `[batch, None]`, distinct ids of answers that do not compete; None: all compete.
-        query_tile: Queries scored at once; None: as many as make about 64 MB of scores.
+        query_tile: Queries scored at once.
+        entity_tile: Entities scored at once, at most 4095.
 
     Returns:
         `(better, equal)` as of `count_competitors`, both `[batch]` int32.
 
     Raises:
-        ValueError: `query_tile` is not a positive integer.
+        ValueError: A tile is not a positive integer.
         tf.errors.InvalidArgumentError: A score is NaN or infinite, or an id is out of range.
     """
-    table = tf.convert_to_tensor(table)
-    tile = default_query_tile(table.shape[0]) if query_tile is None else query_tile
-    check_positive("query_tile", tile)
-    return _rank_tiles(
-        tf.convert_to_tensor(queries), table, tf.convert_to_tensor(targets), known, tile
-    )
+    check_positive("query_tile", query_tile)
+    check_positive("entity_tile", entity_tile)
+    queries, table = tf.convert_to_tensor(queries), tf.convert_to_tensor(table)
+    targets = tf.cast(targets, tf.int64)
+    lists = tf.range(tf.shape(queries, tf.int64)[0])
+    keys = _list_keys(known, table.shape[0])
+    nothing = tf.zeros([0], tf.int64), tf.zeros([0, query_tile], tf.int64)
+    norm = table_norm(table)
+    counts = [tf.zeros([2, 0], tf.int32)]
+    for start in range(0, len(queries), query_tile):
+        rows = slice(start, start + query_tile)
+        tile = queries[rows], table, norm, targets[rows], keys, lists[rows]
+        batch = len(queries[rows])
+        better, equal = count_tile(
+            *tile, nothing[0], nothing[1][:, :batch], entity_tile, query_tile
+        )
+        counts.append(tf.concat([better, equal], axis=0))
+    better, equal = tf.unstack(tf.concat(counts, axis=1))
+    return better, equal
 
 
-def candidate_scores(
-    queries: tf.Tensor, table: tf.Tensor, table_transposed: bool = False
-) -> tf.Tensor:
-    """Returns the scores `[batch, num_entities]` that ranks are taken from.
+def _list_keys(known: tf.RaggedTensor | None, num_entities: int) -> tf.Tensor:
+    """Returns the keys `row * num_entities + entity` of `count_tile`, ascending."""
+    if known is None:
+        return tf.zeros([0], tf.int64)
+    return tf.sort(known.value_rowids() * num_entities + tf.cast(known.flat_values, tf.int64))
 
-    They do not depend on how queries are batched, up to 512 of them (see `_ROW_MULTIPLE`): one
-    query alone gets the rank that it has in the evaluation of a whole split.
+
+def candidate_scores(queries: tf.Tensor, table: tf.Tensor) -> tf.Tensor:
+    """Returns the scores `[batch, num_entities]` of a few queries.
+
+    They are rounded as in the tiles of an evaluation (see `_ROW_MULTIPLE`): one query alone gets
+    the rank that it has among a whole split.
 
     Args:
         queries: `[batch, width]`.
-        table: `[num_entities, width]`, or `[width, num_entities]` if `table_transposed`.
-        table_transposed: Whether the rows of `table` are its dimensions.
+        table: `[num_entities, width]`.
     """
     rows = tf.shape(queries)[0]
     padded = tf.pad(queries, [[0, -rows % _ROW_MULTIPLE], [0, 0]])
-    # Leading rows of a tensor are a view on it, so this slice copies nothing.
-    return tf.linalg.matmul(padded, table, transpose_b=not table_transposed)[:rows]
-
-
-def default_query_tile(num_entities: int) -> int:
-    """Returns how many queries make one tile of about 64 MB of float32 scores."""
-    rows = _TILE_BYTES // (4 * num_entities) // _ROW_MULTIPLE * _ROW_MULTIPLE
-    return min(max(rows, _ROW_MULTIPLE), _MAX_ROWS)
-
-
-@tf.function(reduce_retracing=True)
-def _rank_tiles(
-    queries: tf.Tensor,
-    table: tf.Tensor,
-    targets: tf.Tensor,
-    known: tf.RaggedTensor | None,
-    tile: int,
-) -> tuple[tf.Tensor, tf.Tensor]:
-    # Transposed once: a product with `transpose_b` does it again for every tile, which costs as
-    # much as 140 rows of the product.
-    columns = tf.transpose(table)
-    total = tf.shape(queries)[0]
-    num_tiles = (total + tile - 1) // tile
-    counts = tf.TensorArray(tf.int32, num_tiles, infer_shape=False, element_shape=[None, 2])
-    for index in tf.range(num_tiles):
-        # One tile after the other: each uses all cores, and two would need twice the memory.
-        tf.autograph.experimental.set_loop_options(parallel_iterations=1)
-        rows = slice(index * tile, tf.minimum((index + 1) * tile, total))
-        scores = candidate_scores(queries[rows], columns, table_transposed=True)
-        competitors = count_competitors(
-            scores, targets[rows], None if known is None else known[rows]
-        )
-        counts = counts.write(index, tf.stack(competitors, axis=1))
-    better, equal = tf.unstack(counts.concat(), axis=1)
-    return better, equal
+    # Queries, not the table, are transposed: the table is by far the larger one.
+    return tf.transpose(tf.linalg.matmul(table, tf.transpose(padded)))[:rows]
 
 
 def _count(flags: tf.Tensor) -> tf.Tensor:
@@ -221,10 +215,5 @@ def _count_listed(
 def _assert_finite(scores: tf.Tensor) -> None:
     # A NaN or an infinity survives in the sum of its row, which is far cheaper than a look at each
     # score. The close look follows only then, because a sum of finite scores can overflow too.
-    suspicious = ~tf.reduce_all(tf.math.is_finite(tf.reduce_sum(scores, axis=1)))
-    finite = tf.cond(
-        suspicious, lambda: tf.reduce_all(tf.math.is_finite(scores)), lambda: tf.constant(True)
-    )
-    tf.debugging.Assert(
-        finite, ["Scores hold NaN or infinite values; a rank among them would mean nothing."]
-    )
+    if not tf.reduce_all(tf.math.is_finite(tf.reduce_sum(scores, axis=1))):
+        assert_finite(scores)

@@ -1,6 +1,8 @@
-"""Ranks the triples of a split with the best weights of a run.
+"""Ranks the triples of a split with the best weights of a run, and says what the figures may claim.
 
-Usage: python -m trainers.evaluate --run_dir=runs/wn18rr --split=test --output=test.json
+Usage: python -m trainers.evaluate --run_dir=runs/wn18rr --output=test.json
+
+docs/evaluation.md explains every figure.
 """
 
 import json
@@ -10,28 +12,61 @@ from collections.abc import Sequence
 from absl import flags
 
 from datasets.program import import_tensorflow, run_program
+from datasets.type_constraints import CANDIDATE_SETS
 from trainers.config import TIE_POLICIES
+from trainers.errors import ConfigError
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
 _SPLIT = flags.DEFINE_enum("split", "test", ("train", "valid", "test"), "What to rank.")
+_CANDIDATES = flags.DEFINE_list(
+    "candidates", list(CANDIDATE_SETS), f"Candidate sets, of {', '.join(CANDIDATE_SETS)}."
+)
 _TIE_POLICY = flags.DEFINE_enum("tie_policy", "realistic", TIE_POLICIES, "How equal scores count.")
+_COMPARE_RUN_DIR = flags.DEFINE_string(
+    "compare_run_dir", None, "Another run on the same graph: is this one better, and how surely?"
+)
+_MEMORY_LIMIT_MB = flags.DEFINE_integer(
+    "memory_limit_mb",
+    None,
+    "What ranking may take beside the model, in MiB. It needs little and the same at any limit; "
+    "less than that is refused.",
+    lower_bound=1,
+)
+_SEED = flags.DEFINE_integer("seed", 1, "Of intervals and p values.")
 _OUTPUT = flags.DEFINE_string("output", None, "Also write the figures to this JSON file.")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Translates the flags."""
+    """Translates the flags; see `trainers.evaluating.evaluate_run`."""
     del argv
+    candidates = _checked(_CANDIDATES.value)
     import_tensorflow()
     from saved_models.trained import load_trained
-    from trainers import report
-    from trainers.evaluator import Evaluator
+    from trainers import evaluating, evaluation_report, report
 
-    trained = load_trained(_RUN_DIR.value)
-    result = Evaluator(trained.graph, _TIE_POLICY.value).evaluate(trained.model, _SPLIT.value)
-    print(report.evaluation_table(result))
+    options = evaluating.Options(
+        _SPLIT.value, _TIE_POLICY.value, candidates, _SEED.value, _MEMORY_LIMIT_MB.value
+    )
+    other = load_trained(_COMPARE_RUN_DIR.value) if _COMPARE_RUN_DIR.value else None
+    result = evaluating.evaluate_run(load_trained(_RUN_DIR.value), options, other)
+    print(evaluation_report.whole_evaluation(result))
+    print(report.peak_memory())
     if _OUTPUT.value:
         path = pathlib.Path(_OUTPUT.value)
         path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+def _checked(names: Sequence[str]) -> tuple[str, ...]:
+    """Returns the candidate sets in their usual order; ConfigError if there is none or another."""
+    for name in names:
+        if name not in CANDIDATE_SETS:
+            raise ConfigError(
+                f"Unknown candidate set {name!r} in --candidates. "
+                f"Available: {', '.join(CANDIDATE_SETS)}."
+            )
+    if not names:
+        raise ConfigError(f"--candidates needs at least one of {', '.join(CANDIDATE_SETS)}.")
+    return tuple(name for name in CANDIDATE_SETS if name in names)
 
 
 if __name__ == "__main__":

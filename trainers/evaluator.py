@@ -1,86 +1,140 @@
 """Filtered ranking of a split: the figures that a run reports."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from datasets.graph import Graph
-from datasets.known_triples import KnownTriples, index_heads, index_tails
 from quatre_tf import QuatRE
-from quatre_tf.metrics import rank_metrics
-from quatre_tf.ranking import lookup_known, rank_queries, ranks_from_counts
-from trainers.errors import TrainingError
+from quatre_tf.tiled_ranking import tile_bytes
+from trainers.errors import ConfigError, TrainingError
+from trainers.ranking_side import RankingSide
+from trainers.split_ranks import Counts, SplitRanks
+from trainers.tile_runner import TileRunner
 
 
 class Evaluator:
-    """Ranks the triples of a split among all entities, known triples of all splits filtered out.
+    """Ranks the triples of a split, known triples of all splits filtered out.
+
+    All candidate sets are counted in one pass over the scores, in tiles of fixed size: the figures
+    are the same bit for bit whatever the memory, the strategy and the other sets are.
 
     Args:
         graph: The graph.
         tie_policy: How equal scores count (`quatre_tf.ranking.TIE_POLICIES`).
         seed: Of the samples drawn with `max_triples`.
+        candidates: Candidate sets (`datasets.type_constraints.CANDIDATE_SETS`).
+        strategy: Its replicas share the queries; None: the default strategy.
+        memory_limit_mb: What ranking may take beside the model and the graph, in MiB; None: what
+            it needs, which is always the same.
     """
 
-    def __init__(self, graph: Graph, tie_policy: str = "realistic", seed: int = 1):
+    def __init__(
+        self,
+        graph: Graph,
+        tie_policy: str = "realistic",
+        seed: int = 1,
+        candidates: Sequence[str] = ("all",),
+        strategy: tf.distribute.Strategy | None = None,
+        memory_limit_mb: int | None = None,
+    ):
         self._graph, self._tie_policy, self._seed = graph, tie_policy, seed
-        self._known_tails = index_tails(graph.known, graph.num_entities)
-        self._known_heads = index_heads(graph.known, graph.num_entities)
+        self._candidates = tuple(candidates)
+        self._strategy = strategy or tf.distribute.get_strategy()
+        self._memory_limit_mb = memory_limit_mb
+        self._sides = [RankingSide.build(graph, side, candidates) for side in ("head", "tail")]
 
     def evaluate(self, model: QuatRE, split: str, max_triples: int | None = None) -> dict[str, Any]:
-        """Returns the figures of a split.
+        """Returns the figures of `rank`.
+
+        Returns:
+            `{"split", "num_triples", "tie_policy", "candidates": {set: {"both" | "head" | "tail":
+            {"mr", "mrr", "hits@1", "hits@3", "hits@10"}}}}`, hits as fractions. `head` is the side
+            that was asked for.
+
+        Raises:
+            TrainingError: As `rank`.
+        """
+        return self.summarize(self.rank(model, split, max_triples))
+
+    def summarize(self, ranks: SplitRanks) -> dict[str, Any]:
+        """Returns what `evaluate` returns, for a ranking at hand."""
+        return {
+            "split": ranks.split,
+            "num_triples": len(ranks.triples),
+            "tie_policy": self._tie_policy,
+            "candidates": ranks.figures(ranks.values(self._tie_policy).mean(axis=0)),
+        }
+
+    def rank(self, model: QuatRE, split: str, max_triples: int | None = None) -> SplitRanks:
+        """Ranks the triples of a split, both sides.
 
         Args:
             model: The model.
             split: `"train"`, `"valid"` or `"test"`.
             max_triples: Rank only so many, drawn once by the seed: the same ones at every call.
 
-        Returns:
-            `{"split", "num_triples", "tie_policy", "candidates": {"all": {"both" | "head" | "tail":
-            {"mr", "mrr", "hits@1", "hits@3", "hits@10"}}}}`, hits as fractions. `head` is the side
-            that was asked for.
-
         Raises:
-            TrainingError: A score is NaN or infinite.
+            ConfigError: The memory limit is below what is needed.
+            TrainingError: A score is NaN or infinite, or all candidates of every query score alike.
         """
+        width = 4 * model.embedding_dim
+        self._check_memory(width)
+        triples = self._triples(split, max_triples)
+        runner = TileRunner(model, self._strategy)
+        # Queries of one relation together share the masks of their candidates.
+        order = np.argsort(triples[:, 1], kind="stable")
+        counts = {side.name: _counts(runner, side, triples, order) for side in self._sides}
+        _check_not_constant([counts[side]["all"] for side in counts])
+        return SplitRanks(
+            split,
+            triples,
+            {name: {side: counts[side][name] for side in counts} for name in self._candidates},
+        )
+
+    def _triples(self, split: str, max_triples: int | None) -> np.ndarray:
         triples = self._graph.split(split)
         if max_triples is not None and max_triples < len(triples):
             rng = np.random.default_rng(self._seed)
             triples = triples[np.sort(rng.choice(len(triples), max_triples, replace=False))]
-        ranks = {
-            "head": self._ranks(model, triples, "head"),
-            "tail": self._ranks(model, triples, "tail"),
-        }
-        ranks["both"] = np.concatenate([ranks["head"], ranks["tail"]])
-        return {
-            "split": split,
-            "num_triples": len(triples),
-            "tie_policy": self._tie_policy,
-            "candidates": {"all": {side: rank_metrics(ranks[side]) for side in _SIDES}},
-        }
+        return triples
 
-    def _ranks(self, model: QuatRE, triples: np.ndarray, side: str) -> np.ndarray:
-        heads, relations, tails = (tf.constant(column) for column in triples.T)
-        if side == "tail":
-            queries, targets = model.tail_queries(heads, relations), tails
-            known = self._lookup(self._known_tails, relations, heads)
-        else:
-            queries, targets = model.head_queries(relations, tails), heads
-            known = self._lookup(self._known_heads, relations, tails)
-        try:
-            counts = rank_queries(queries, model.entities.embeddings.value, targets, known)
-        except tf.errors.InvalidArgumentError as error:
-            raise TrainingError(
-                "The model gives scores that are NaN or infinite, so it has no ranks. "
-                "Train it again with a smaller --learning_rate."
-            ) from error
-        return ranks_from_counts(*counts, self._tie_policy).numpy()
-
-    def _lookup(
-        self, index: KnownTriples, relations: tf.Tensor, entities: tf.Tensor
-    ) -> tf.RaggedTensor:
-        keys = tf.cast(relations, tf.int64) * self._graph.num_entities + tf.cast(entities, tf.int64)
-        return lookup_known(index.keys, index.row_splits, index.entities, keys)
+    def _check_memory(self, width: int) -> None:
+        tiles = self._strategy.num_replicas_in_sync * tile_bytes(width)
+        least = -(-(tiles + sum(side.nbytes for side in self._sides)) // 2**20)
+        if self._memory_limit_mb is not None and self._memory_limit_mb < least:
+            raise ConfigError(
+                f"--memory_limit_mb must be at least {least} for this graph and model: the tiles "
+                "and the filter take so much beside the model. "
+                f"Received: {self._memory_limit_mb}."
+            )
 
 
-_SIDES = ("both", "head", "tail")
+def _counts(
+    runner: TileRunner, side: RankingSide, triples: np.ndarray, order: np.ndarray
+) -> dict[str, Counts]:
+    """Returns the counts of each candidate set; ranks the triples in the given order."""
+    try:
+        found = np.concatenate(list(runner.run(side, triples[order])), axis=2)
+    except tf.errors.InvalidArgumentError as error:
+        raise TrainingError(
+            "The model gives scores that are NaN or infinite, so it has no ranks. "
+            "Train it again with a smaller --learning_rate."
+        ) from error
+    counts = np.empty(found.shape, np.int64)
+    counts[:, :, order] = found
+    columns = zip(side.sets, *counts, side.competitors(triples), strict=True)
+    return {name: Counts(better, equal, number) for name, better, equal, number in columns}
+
+
+def _check_not_constant(sides: Sequence[Counts]) -> None:
+    """Refuses a model whose every query is one great tie."""
+    if any(counts.competitors.any() for counts in sides) and all(
+        (counts.equal == counts.competitors).all() for counts in sides
+    ):
+        raise TrainingError(
+            "The model gives all candidates of every query the same score, so its ranks would "
+            "mean nothing. It may have collapsed to zero: train it again with a smaller --l2."
+        )

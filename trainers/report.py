@@ -1,15 +1,17 @@
 """Text that people read: tables and lines of figures."""
 
+import resource
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 METRICS = ("mr", "mrr", "hits@1", "hits@3", "hits@10")
-_TITLES = {"mr": "MR", "mrr": "MRR", "hits@1": "H@1", "hits@3": "H@3", "hits@10": "H@10"}
+TITLES = {"mr": "MR", "mrr": "MRR", "hits@1": "H@1", "hits@3": "H@3", "hits@10": "H@10"}
+SIDE_TITLES = {"both": "heads and tails", "head": "heads", "tail": "tails"}
 
 
 def metric_line(metrics: Mapping[str, float]) -> str:
     """Returns the five figures in one line: `MRR 0.479  H@1 0.429 ...`."""
-    return "  ".join(f"{_TITLES[name]} {_format(name, metrics[name])}" for name in METRICS)
+    return "  ".join(f"{TITLES[name]} {_format(name, metrics[name])}" for name in METRICS)
 
 
 def evaluation_table(result: Mapping[str, Any]) -> str:
@@ -19,12 +21,20 @@ def evaluation_table(result: Mapping[str, Any]) -> str:
         f"entities as candidates, {result['tie_policy']} ties"
     )
     sides = result["candidates"]["all"]
-    names = {"both": "heads and tails", "head": "heads", "tail": "tails"}
-    header = ["", *(_TITLES[name] for name in METRICS)]
-    rows = [
-        [label, *(_format(m, sides[side][m]) for m in METRICS)] for side, label in names.items()
-    ]
+    header = ["", *(TITLES[name] for name in METRICS)]
+    rows = [[label, *metric_cells(sides[side])] for side, label in SIDE_TITLES.items()]
     return f"{title}\n{table([header, *rows])}"
+
+
+def metric_cells(metrics: Mapping[str, float], names: Sequence[str] = METRICS) -> list[str]:
+    """Returns figures as the cells of a row."""
+    return [_format(name, metrics[name]) for name in names]
+
+
+def peak_memory() -> str:
+    """Returns a line with the peak resident memory of this process so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return f"Peak memory: {peak:,.0f} MiB"
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

@@ -18,7 +18,7 @@ class RunDirectory:
     """Paths and small files of a run.
 
     config.json, metrics.jsonl, graph/, checkpoints/ (the last), best/ (the model that validated
-    best), tensorboard/, saved_model/<version>/, test_metrics.json.
+    best), tensorboard/, saved_model/<version>/, report/, test_metrics.json.
     """
 
     def __init__(self, path: pathlib.Path):

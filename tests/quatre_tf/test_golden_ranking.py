@@ -7,7 +7,8 @@ import pytest
 import tensorflow as tf
 
 from datasets.known_triples import index_heads, index_tails
-from quatre_tf import ranking
+from datasets.type_constraints import slot_entities
+from quatre_tf import ranking, tiled_ranking
 from quatre_tf.metrics import rank_metrics
 from tests.golden import NAMES, folder_from, load_golden, model_with
 
@@ -22,12 +23,28 @@ def read_split(archive, split, golden):
     return np.array([(entities[h], relations[r], entities[t]) for h, r, t in names])
 
 
-def ranks_of(queries, model, targets, known, keys):
+def keys_of(known, size):
+    return np.repeat(np.arange(len(known.keys)), known.group_sizes) * size + known.entities
+
+
+def ranks_of(queries, model, targets, known, pairs, slots, relations):
+    """Optimistic ranks [2, n]: among all entities, and under the type constraint."""
+    table = tf.convert_to_tensor(model.entities.embeddings)
+    keys, lists = np.zeros(0, np.int64), np.full(len(targets), -1)
     if known is not None:
-        index = (known.keys, known.row_splits, known.entities, keys)
-        known = ranking.lookup_known(*map(tf.constant, index))
-    counts = ranking.rank_queries(queries, model.entities.embeddings, targets, known)
-    return ranking.ranks_from_counts(*counts, "optimistic").numpy()
+        keys, lists = keys_of(known, len(table)), np.searchsorted(known.keys, pairs)
+    ranks = []
+    for start in range(0, len(targets), 256):
+        rows = slice(start, start + 256)
+        counts = tiled_ranking.count_tile(
+            queries[rows],
+            table,
+            tiled_ranking.table_norm(table),
+            *map(tf.constant, (targets[rows], keys, lists[rows])),
+            *map(tf.constant, (slots.keys, relations[np.newaxis, rows])),
+        )
+        ranks.append(ranking.ranks_from_counts(*counts, "optimistic").numpy())
+    return np.concatenate(ranks, axis=1)
 
 
 @pytest.fixture(params=NAMES)
@@ -48,16 +65,30 @@ def test_metrics_of_the_final_tables(case, filtered):
         (index_tails(triples, size), index_heads(triples, size)) if filtered else (None, None)
     )
     tail_ranks = ranks_of(
-        model.tail_queries(heads, relations), model, tails, known_tails, relations * size + heads
+        model.tail_queries(heads, relations),
+        model,
+        tails,
+        known_tails,
+        relations * size + heads,
+        slot_entities(triples, "tail", size),
+        relations,
     )
     head_ranks = ranks_of(
-        model.head_queries(relations, tails), model, heads, known_heads, relations * size + tails
+        model.head_queries(relations, tails),
+        model,
+        heads,
+        known_heads,
+        relations * size + tails,
+        slot_entities(triples, "head", size),
+        relations,
     )
     sides = {
         "head": head_ranks,
         "tail": tail_ranks,
-        "averaged": np.concatenate([head_ranks, tail_ranks]),
+        "averaged": np.concatenate([head_ranks, tail_ranks], axis=1),
     }
     for side, ranks in sides.items():
-        expected = golden.meta["metrics"][f"{side}({'filter' if filtered else 'raw'})"]
-        assert rank_metrics(ranks) == pytest.approx(expected, abs=1e-4), side
+        for prefix, of_set in zip(("", "type_constrained/"), ranks, strict=True):
+            name = f"{prefix}{side}({'filter' if filtered else 'raw'})"
+            expected = golden.meta["metrics"][name]
+            assert rank_metrics(of_set) == pytest.approx(expected, abs=1e-4), name

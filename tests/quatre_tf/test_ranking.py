@@ -139,7 +139,7 @@ def test_finite_scores_whose_sum_overflows_are_fine():
 @st.composite
 def rankings(draw):
     """Few distinct scores, so that ties are the rule; known sets from empty to all."""
-    num_entities = draw(st.integers(1, 8))
+    num_entities = draw(st.sampled_from([1, 4, 8]))
     batch = draw(st.integers(0, 6))
     entity = st.integers(0, num_entities - 1)
     row = st.lists(st.integers(-1, 1), min_size=num_entities, max_size=num_entities)
@@ -150,12 +150,12 @@ def rankings(draw):
         ),
         np.array(draw(st.lists(entity, min_size=batch, max_size=batch)), np.int32),
         draw(st.lists(known, min_size=batch, max_size=batch)),
-        draw(st.integers(1, 20)),
+        draw(st.sampled_from([4, 256])),
     )
 
 
 @given(rankings())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_counts_equal_a_naive_ranking(case):
     scores, targets, known, tile = case
     expected = naive_counts(scores, targets, known)
@@ -177,13 +177,19 @@ def table(rng):
     return rng.integers(-2, 3, [30, 8]).astype(np.float32)
 
 
-@pytest.mark.parametrize("query_tile", [None, 1, 7, 16, 69, 70, 200])
+@pytest.mark.parametrize("query_tile", [1, 7, 69, 70, 256])
+@pytest.mark.parametrize("entity_tile", [8, 2048])
 @pytest.mark.parametrize("filtered", [False, True])
-def test_rank_queries(rng, queries, table, query_tile, filtered):
+def test_rank_queries(rng, queries, table, query_tile, entity_tile, filtered):
     targets = rng.integers(0, 30, 70)
     known = [rng.choice(30, size, replace=False).tolist() for size in rng.integers(0, 30, 70)]
     counts = ranking.rank_queries(
-        queries, tf.Variable(table), targets, ragged(known) if filtered else None, query_tile
+        queries,
+        tf.Variable(table),
+        targets,
+        ragged(known) if filtered else None,
+        query_tile,
+        entity_tile,
     )
     expected = naive_counts(queries @ table.T, targets, known if filtered else [[]] * 70)
     assert_counts(counts, *expected)
@@ -206,14 +212,6 @@ def test_query_tile_is_checked(queries, table, query_tile):
         ranking.rank_queries(queries, table, np.zeros(70, np.int32), query_tile=query_tile)
 
 
-@pytest.mark.parametrize("num_entities", [1, 1000, 40_943, 1_000_000, 50_000_000])
-def test_default_tile_keeps_its_scores_small(num_entities):
-    rows = ranking.default_query_tile(num_entities)
-    assert rows % 16 == 0
-    assert 16 <= rows <= 512
-    assert rows == 16 or rows * num_entities * 4 <= 64 * 2**20
-
-
 @pytest.mark.skipif(
     platform.machine() not in ("x86_64", "AMD64"),
     reason="the row multiple was measured on x86 CPUs only",
@@ -222,7 +220,7 @@ def test_default_tile_keeps_its_scores_small(num_entities):
 def test_scores_do_not_depend_on_the_batching(rng, num_entities, width):
     table = tf.constant(rng.normal(size=[num_entities, width]), tf.float32)
     queries = tf.constant(rng.normal(size=[500, width]), tf.float32)
-    together = ranking.candidate_scores(queries, tf.transpose(table), table_transposed=True)
+    together = ranking.candidate_scores(queries, table)
     for rows in (slice(0, 1), slice(7, 24), slice(99, 400)):
         alone = ranking.candidate_scores(queries[rows], table)
         np.testing.assert_array_equal(alone, together[rows])

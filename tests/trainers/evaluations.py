@@ -19,32 +19,33 @@ def make_evaluation(relations, seed=0, compare=None):
     def sides():
         return {side: metrics() for side in SIDES}
 
-    def counted():
-        return {"num_triples": int(rng.integers(1, 2000)), **sides()}
+    def around(figures):
+        return {s: {m: [0.95 * v, 1.04 * v] for m, v in of.items()} for s, of in figures.items()}
 
-    def around(value):
-        return [value * 0.95, value * 1.04]
+    def part(num_triples):
+        figures = sides()
+        return {"num_triples": num_triples, **figures, "intervals": around(figures)}
+
+    def counts(names):
+        """The most frequent first, as in a real one."""
+        numbers = sorted(map(int, rng.integers(1, 2000, len(names))), reverse=True)
+        return dict(zip(names, numbers, strict=True))
 
     candidates = {name: sides() for name in SETS}
-    categories = ("1-1", "1-M", "M-1", "M-M")
-    counts = {relation: int(rng.integers(1, 2000)) for relation in relations}
+    frequencies = counts(relations)
+    by_category = counts(("1-1", "1-M", "M-1", "M-M"))
     result = {
         "split": "test",
-        "num_triples": sum(counts.values()),
+        "num_triples": sum(frequencies.values()),
         "tie_policy": "realistic",
         "candidates": candidates,
-        "intervals": {
-            name: {s: {m: around(v) for m, v in values.items()} for s, values in by_side.items()}
-            for name, by_side in candidates.items()
-        },
+        "intervals": {name: around(by_side) for name, by_side in candidates.items()},
         "adjusted_mean_rank_index": {
             name: {s: float(rng.uniform(0.8, 1)) for s in SIDES} for name in SETS
         },
-        "relations": {
-            name: {r: {"num_triples": n, **sides()} for r, n in counts.items()} for name in SETS
-        },
+        "relations": {name: {r: part(n) for r, n in frequencies.items()} for name in SETS},
         "categories": {
-            kind: {name: {c: counted() for c in categories} for name in SETS}
+            kind: {name: {c: part(n) for c, n in by_category.items()} for name in SETS}
             for kind in ("all_splits", "train")
         },
         "unseen_entities": {

@@ -92,9 +92,10 @@ def test_fit_evaluate_predict_export(family, tmp_path):
     figures = tmp_path / "figures.json"
     code, out, err = run("trainers.evaluate", f"--run_dir={run_dir}", f"--output={figures}")
     assert (code, err) == (0, "")
-    assert json.loads(figures.read_text()) == json.loads(
-        (run_dir / "test_metrics.json").read_text()
-    )
+    evaluated = json.loads(figures.read_text())
+    tested = json.loads((run_dir / "test_metrics.json").read_text())
+    assert evaluated["candidates"]["all"] == tested["candidates"]["all"]
+    assert "Type constraint from train only" in out
 
     question = [f"--run_dir={run_dir}", "--relation=parent_of"]
     code, out, err = run("trainers.predict", *question, "--head=p1", "--top_k=3")
@@ -131,3 +132,19 @@ def test_ctrl_c_saves_and_says_how_to_go_on(family, tmp_path):
     hint = f"python -m trainers.fit --run_dir={run_dir} --resume"
     assert err == f"Interrupted. To go on: {hint}\n"
     assert list((run_dir / "checkpoints").glob("*.index"))
+
+
+def test_unknown_candidate_sets_are_refused_before_tensorflow(tmp_path):
+    code = (
+        "import sys, runpy; sys.modules['tensorflow'] = None; sys.modules['keras'] = None;"
+        f"sys.argv = ['evaluate', '--run_dir={tmp_path}', '--candidates=all,typed'];"
+        "runpy.run_module('trainers.evaluate', run_name='__main__')"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 1
+    assert result.stderr == (
+        "error: Unknown candidate set 'typed' in --candidates. "
+        "Available: all, type_constrained, train_type_constrained.\n"
+    )

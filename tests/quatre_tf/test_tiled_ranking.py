@@ -1,0 +1,166 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quatre_tf import ranking, tiled_ranking
+
+# (entities, queries) of a tile: shapes are compiled once each, so there are few.
+TILES = [(2048, 256), (3, 2), (4, 16)]
+
+
+def keys_of(lists, num_entities):
+    """The ascending keys of lists of entities."""
+    keys = [i * num_entities + e for i, entities in enumerate(lists) for e in sorted(entities)]
+    return tf.constant(keys, tf.int64)
+
+
+def count(queries, table, targets, known, sets, tile=TILES[0]):
+    """`count_tile` of any number of queries; `sets` is a list of (lists, list of each query)."""
+    queries, table = (tf.constant(x, tf.float32) for x in (queries, table))
+    lists = [members for set_lists, _ in sets for members in set_lists]
+    offsets = np.cumsum([0, *(len(set_lists) for set_lists, _ in sets)])
+    rows = [np.asarray(of) + o for (_, of), o in zip(sets, offsets, strict=False)]
+    set_lists = np.array(rows, np.int64).reshape(len(sets), len(queries))
+    counts = [np.zeros([2, 1 + len(sets), 0])]
+    for start in range(0, len(queries), tile[1]):
+        part = slice(start, start + tile[1])
+        result = tiled_ranking.count_tile(
+            queries[part],
+            table,
+            tiled_ranking.table_norm(table),
+            tf.constant(targets[part], tf.int64),
+            keys_of(known, len(table)),
+            tf.range(len(queries), dtype=tf.int64)[part],
+            keys_of(lists, len(table)),
+            tf.constant(set_lists[:, part]),
+            *tile,
+        )
+        counts.append(tf.stack(result).numpy())
+    return np.concatenate(counts, axis=2)
+
+
+def naive(scores, targets, known, sets):
+    """Candidate by candidate, as a person would count: [2, 1 + sets, queries]."""
+    everyone = range(scores.shape[1])
+    candidates = [[everyone] * len(scores), *([lists[i] for i in of] for lists, of in sets)]
+    result = np.zeros([2, len(candidates), len(scores)])
+    for s, of_queries in enumerate(candidates):
+        for q, members in enumerate(of_queries):
+            others = [e for e in members if e != targets[q] and e not in known[q]]
+            result[0, s, q] = sum(scores[q, e] > scores[q, targets[q]] for e in others)
+            result[1, s, q] = sum(scores[q, e] == scores[q, targets[q]] for e in others)
+    return result
+
+
+@st.composite
+def cases(draw):
+    """Small integers, so that ties are the rule; lists from empty to all."""
+    num_entities = draw(st.sampled_from([1, 7]))
+    batch = draw(st.integers(0, 8))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    entities = st.lists(st.integers(0, num_entities - 1), unique=True)
+    some = st.one_of(st.just([]), st.just(list(range(num_entities))), entities)
+    # As in an evaluation: a set has a list a relation, and queries share it.
+    sets = []
+    for _ in range(draw(st.integers(0, 2))):
+        lists = draw(st.lists(some, min_size=1, max_size=3))
+        sets.append((lists, rng.integers(0, len(lists), batch)))
+    known = [draw(some) for _ in range(batch)]
+    return (
+        rng.integers(-1, 2, [batch, 3]),
+        rng.integers(-1, 2, [num_entities, 3]),
+        rng.integers(0, num_entities, batch),
+        known,
+        sets,
+        draw(st.sampled_from(TILES)),
+    )
+
+
+@given(cases())
+@settings(max_examples=40, deadline=None)
+def test_counts_equal_a_naive_ranking(case):
+    queries, table, targets, known, sets, tile = case
+    expected = naive(queries @ table.T, targets, known, sets)
+    np.testing.assert_array_equal(count(queries, table, targets, known, sets, tile), expected)
+
+
+def test_counts_of_a_full_tile_are_exact():
+    """All better, then all equal: the largest sums that a code can reach."""
+    for size in (2048, 4095):
+        table = np.concatenate([[[1.0]], np.full([size - 1, 1], 2.0)])
+        counts = count([[1.0], [0.0]], table, [0, 0], [[], []], [], (size, 256))
+        np.testing.assert_array_equal(counts[:, 0], [[size - 1, 0], [0, size - 1]])
+
+
+@pytest.fixture
+def case(rng):
+    """Scores that round, two entity tiles, and two sets of two relations."""
+    table, queries = rng.normal(size=[2500, 32]), rng.normal(size=[40, 32])
+    lists = [sorted(rng.choice(2500, size, replace=False)) for size in (5, 900)]
+    known = [sorted(rng.choice(2500, 7, replace=False)) for _ in range(40)]
+    sets = [(lists, np.arange(40) % 2), (lists[::-1], np.arange(40) % 2)]
+    return queries, table, rng.integers(0, 2500, 40), known, sets
+
+
+def test_a_wrong_guess_of_the_targets_scores_is_made_good(case, monkeypatch):
+    expected = count(*case)
+    monkeypatch.setattr(
+        tiled_ranking, "guess_target_scores", lambda table, columns, targets: tf.zeros([256])
+    )
+    # A fresh trace: the usual one has the usual guess.
+    monkeypatch.setattr(
+        tiled_ranking, "count_tile", tf.function(tiled_ranking.count_tile.python_function)
+    )
+    np.testing.assert_array_equal(count(*case), expected)
+
+
+def test_ranks_do_not_depend_on_who_else_is_ranked(case):
+    queries, table, targets, known, sets = case
+    together = count(*case)
+    for rows in ([3], range(10, 27)):
+        rows = list(rows)
+        of_rows = [(lists, np.asarray(of)[rows]) for lists, of in sets]
+        alone = count(queries[rows], table, targets[rows], [known[r] for r in rows], of_rows)
+        np.testing.assert_array_equal(alone, together[:, :, rows])
+
+
+def test_tile_agrees_with_the_scores_of_few_queries(case):
+    queries, table, targets, known, _ = case
+    scores = ranking.candidate_scores(
+        tf.constant(queries[:3], tf.float32), tf.constant(table, tf.float32)
+    )
+    counts = ranking.count_competitors(
+        scores, targets[:3], tf.ragged.constant(known[:3], dtype=tf.int64, ragged_rank=1)
+    )
+    np.testing.assert_array_equal(count(*case)[:, 0, :3], tf.stack(counts))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("entity", [0, 2499], ids=["first tile", "last tile"])
+def test_scores_that_are_not_finite_are_an_error(case, value, entity):
+    queries, table, *rest = case
+    table[entity, 3] = value
+    with pytest.raises(tf.errors.InvalidArgumentError, match="NaN or infinite"):
+        count(queries, table, *rest)
+
+
+def test_products_that_overflow_are_an_error_and_large_ones_are_not():
+    counts = count([[1e19]], [[1e19], [2e18], [1e10]], [1], [[]], [])
+    np.testing.assert_array_equal(counts[:, 0], [[1], [0]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="NaN or infinite"):
+        count([[1e30]], [[1e30], [1.0]], [1], [[]], [])
+
+
+@pytest.mark.parametrize("dtype", [tf.bfloat16, tf.float16])
+def test_ranks_are_never_taken_from_low_precision(dtype):
+    queries, table = tf.ones([1, 4], dtype), tf.ones([3, 4], dtype)
+    with pytest.raises(TypeError, match=f"float32 scores. Received: {dtype.name} queries"):
+        ranking.rank_queries(queries, table, [0])
+    with pytest.raises(TypeError, match=f"float32 scores. Received: {dtype.name}"):
+        ranking.filtered_ranks(tf.ones([1, 3], dtype), [0])
+
+
+def test_memory_of_a_tile_does_not_grow_with_the_graph():
+    assert tiled_ranking.tile_bytes(width=1024) < 64 * 2**20

@@ -1,0 +1,47 @@
+"""Writes the report of a run: a page with its curves, figures and a map of its entities.
+
+Usage: python -m trainers.analyze --run_dir=runs/wn18rr --compare_run_dir=runs/wn18rr-quate
+
+Needs the extra `analysis`: pip install -e '.[analysis]'
+"""
+
+import pathlib
+from collections.abc import Sequence
+
+from absl import flags
+
+from datasets.program import import_tensorflow, run_program
+from trainers.analysis.extra import require_extra
+
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
+_COMPARE_RUN_DIR = flags.DEFINE_string(
+    "compare_run_dir", None, "Another run on the same data set, to show beside it."
+)
+_RELATIONS = flags.DEFINE_list(
+    "relations", [], "Whose entities the map shows, with commas. Default: a pair that differs."
+)
+_OUTPUT = flags.DEFINE_string("output", None, "Folder of the report. Default: RUN_DIR/report.")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Translates the flags; see `trainers.analysis.building.write_report`."""
+    del argv
+    require_extra()
+    import_tensorflow()
+    from trainers.analysis.building import write_report
+
+    written = write_report(
+        pathlib.Path(_RUN_DIR.value).expanduser(),
+        _folder(_COMPARE_RUN_DIR.value),
+        _RELATIONS.value,
+        _folder(_OUTPUT.value),
+    )
+    print(f"Report: {written}")
+
+
+def _folder(name: str | None) -> pathlib.Path | None:
+    return None if name is None else pathlib.Path(name).expanduser()
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,76 @@
+"""Counts the competitors of a model's queries, one tile a replica at a time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from quatre_tf import QuatRE
+from quatre_tf.tiled_ranking import QUERY_TILE, count_tile, table_norm
+from trainers.ranking_side import RankingSide
+
+
+class TileRunner:
+    """Shares the tiles of a ranking among the replicas of a strategy.
+
+    A tile is computed by one replica, exactly as it would be without the others.
+
+    Args:
+        model: The model; its entity table is read once.
+        strategy: The strategy that the model's variables belong to, or the default one.
+    """
+
+    def __init__(self, model: QuatRE, strategy: tf.distribute.Strategy):
+        self._model, self._strategy = model, strategy
+        # A variable that was trained sparsely is copied at every read.
+        self._table = strategy.run(lambda: tf.convert_to_tensor(model.entities.embeddings.value))
+        self._norm = strategy.run(table_norm, (self._table,))
+        self._step = self._run_step
+        if strategy.num_replicas_in_sync > 1:
+            # Called eagerly, replicas take turns.
+            self._step = tf.function(self._run_step, reduce_retracing=True)
+
+    def run(self, side: RankingSide, triples: np.ndarray) -> Iterator[np.ndarray]:
+        """Yields `(better, equal)` `[2, sets, tile]` int32 of consecutive triples `[n, 3]`."""
+        index = tf.constant(side.known_keys), tf.constant(side.set_keys)
+        arrays = (triples, side.targets(triples), side.known_lists(triples))
+        set_lists = side.set_lists(triples)
+
+        def tile(context: tf.distribute.experimental.ValueContext, start: int) -> tuple:
+            start += context.replica_id_in_sync_group * QUERY_TILE
+            rows = slice(start, start + QUERY_TILE)
+            return (*(tf.constant(a[rows]) for a in arrays), tf.constant(set_lists[:, rows]))
+
+        distribute = self._strategy.experimental_distribute_values_from_function
+        for first in range(0, len(triples), QUERY_TILE * self._strategy.num_replicas_in_sync):
+            tiles = distribute(lambda context, first=first: tile(context, first))
+            counts = self._step(side.name, tiles, self._table, self._norm, *index)
+            yield self._strategy.gather(counts, axis=2).numpy()
+
+    def _run_step(self, *arguments: Any) -> tf.Tensor:
+        return self._strategy.run(self._count, arguments)
+
+    def _count(
+        self,
+        side: str,
+        tile: tuple[tf.Tensor, ...],
+        table: tf.Tensor,
+        norm: tf.Tensor,
+        known_keys: tf.Tensor,
+        set_keys: tf.Tensor,
+    ) -> tf.Tensor:
+        triples, targets, known_lists, set_lists = tile
+        queries = _queries(self._model, side, triples)
+        known, sets = (known_keys, known_lists), (set_keys, set_lists)
+        return tf.stack(count_tile(queries, table, norm, targets, *known, *sets))
+
+
+# A function of the module, so that a model is traced once and not at every evaluation. It takes a
+# third of the time of the same operations one by one.
+@tf.function(reduce_retracing=True)
+def _queries(model: QuatRE, side: str, triples: tf.Tensor) -> tf.Tensor:
+    heads, relations, tails = tf.unstack(triples, axis=1)
+    if side == "head":
+        return model.head_queries(relations, tails)
+    return model.tail_queries(heads, relations)
