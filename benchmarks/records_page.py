@@ -5,7 +5,8 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
-_TITLES = {"wn18rr": "WN18RR", "fb15k237": "FB15k-237", "wn18": "WN18", "fb15k": "FB15k"}
+from benchmarks.markdown import TITLES, table
+
 _CANDIDATES = {
     "all": "all entities",
     "type_constrained": "the paper's constraint",
@@ -47,11 +48,11 @@ def read(folder: pathlib.Path) -> list[dict[str, Any]]:
 
 def page(records: Sequence[dict[str, Any]]) -> str:
     """Returns the markdown page."""
-    names = [name for name in _TITLES if any(record["dataset"] == name for record in records)]
+    names = [name for name in TITLES if any(record["dataset"] == name for record in records)]
     parts = [_HEAD]
     for name in names:
         runs = [record for record in records if record["dataset"] == name]
-        parts += [f"## {_TITLES[name]}\n", _figures(name, runs), _commands(runs)]
+        parts += [f"## {TITLES[name]}\n", _figures(name, runs), _commands(runs)]
         if name in _MARKS:
             parts.append(_times(_MARKS[name], runs))
     return "\n".join(parts)
@@ -68,7 +69,7 @@ def _figures(name: str, runs: Sequence[dict[str, Any]]) -> str:
             mr, mrr, *hits = _PAPER[name, candidates]
             cells = [f"{mr:,}", f"{mrr:.3f}", *(f"{hit:.1f}" for hit in hits)]
             rows.append(["QuatRE, the paper", title, *cells])
-    return _table(["run", "candidates", "MR", "MRR", "H@1", "H@3", "H@10"], rows)
+    return table(["run", "candidates", "MR", "MRR", "H@1", "H@3", "H@10"], rows)
 
 
 def _cells(figures: dict[str, float]) -> list[str]:
@@ -87,7 +88,7 @@ def _commands(runs: Sequence[dict[str, Any]]) -> str:
         ]
         for run in runs
     ]
-    return _table(["run", "epochs", "minutes", "machine", "command"], rows)
+    return table(["run", "epochs", "minutes", "machine", "command"], rows)
 
 
 def _times(marks: Sequence[float], runs: Sequence[dict[str, Any]]) -> str:
@@ -96,7 +97,7 @@ def _times(marks: Sequence[float], runs: Sequence[dict[str, Any]]) -> str:
         [_run_name(run), *(_minutes_to(mark, run["validation"]) for mark in marks)] for run in runs
     ]
     header = ["minutes until validation MRR is", *(f"{mark:.2f}" for mark in marks)]
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def _minutes_to(mark: float, curve: Sequence[dict[str, float]]) -> str:
@@ -106,8 +107,3 @@ def _minutes_to(mark: float, curve: Sequence[dict[str, float]]) -> str:
 
 def _run_name(run: dict[str, Any]) -> str:
     return f"{run['recipe']}, n = {run['config']['embedding_dim']}, seed {run['seed']}"
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
