@@ -62,15 +62,32 @@ def group_keys(relations: np.ndarray, entities: np.ndarray, num_entities: int) -
 def _index(triples: np.ndarray, num_entities: int, given: int, wanted: int) -> KnownTriples:
     _check_ids(triples, num_entities)
     pairs = group_keys(triples[:, _RELATION], triples[:, given], num_entities)
-    keys, groups = np.unique(pairs, return_inverse=True)
-    _check_range(len(keys), num_entities)
-    # Sorted by group, then by entity. The rank of a group stands in for its key, which times
-    # num_entities would not fit into 64 bits.
-    known = np.unique(groups.reshape(-1) * np.int64(num_entities) + triples[:, wanted])
-    groups, entities = np.divmod(known, num_entities)
-    sizes = np.bincount(groups, minlength=len(keys))
-    row_splits = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    if int(pairs.max(initial=0)) < _MAX_KEY // num_entities:
+        # A group and its entity fit into one number.
+        known = _distinct(pairs * num_entities + triples[:, wanted])
+        pairs, entities = np.divmod(known, num_entities)
+        starts = _run_starts(pairs)
+        keys = pairs[starts]
+    else:
+        keys, groups = np.unique(pairs, return_inverse=True)
+        _check_range(len(keys), num_entities)
+        # The rank of a group stands in for its key.
+        known = _distinct(groups.reshape(-1) * np.int64(num_entities) + triples[:, wanted])
+        groups, entities = np.divmod(known, num_entities)
+        starts = _run_starts(groups)
+    row_splits = np.append(starts, len(known)).astype(np.int64)
     return KnownTriples(keys, row_splits, entities.astype(np.int32))
+
+
+def _distinct(values: np.ndarray) -> np.ndarray:
+    """Returns the distinct values, ascending; sorts in place: no copy, and `values` is used up."""
+    values.sort()
+    return values[_run_starts(values)]
+
+
+def _run_starts(values: np.ndarray) -> np.ndarray:
+    """Returns the places where runs of equal neighbours start."""
+    return np.flatnonzero(np.r_[True, values[1:] != values[:-1]][: len(values)])
 
 
 def _check_ids(triples: np.ndarray, num_entities: int) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from datasets.graph import Graph
+from datasets.known_triples import index_heads, index_tails
 from datasets.pipeline import as_written
 
 
@@ -23,16 +24,13 @@ class Queries:
     """
 
     def __init__(self, graph: Graph):
-        heads, relations, tails = np.unique(graph.train, axis=0).T
-        given = np.concatenate([heads, tails])
-        asked = np.concatenate([relations, relations + graph.num_relations])
-        answers = np.concatenate([tails, heads])
-        order = np.lexsort((answers, given, asked))
-        given, asked = given[order], asked[order]
-        new = np.r_[True, (given[1:] != given[:-1]) | (asked[1:] != asked[:-1])]
-        self.entities, self.relations = given[new], asked[new]
-        self.row_splits = np.r_[np.flatnonzero(new), len(order)].astype(np.int64)
-        self.targets = answers[order]
+        tails = index_tails(graph.train, graph.num_entities)
+        heads = index_heads(graph.train, graph.num_entities)
+        relations, entities = np.divmod(np.r_[tails.keys, heads.keys], graph.num_entities)
+        relations[len(tails.keys) :] += graph.num_relations
+        self.entities, self.relations = entities.astype(np.int32), relations.astype(np.int32)
+        self.row_splits = np.r_[tails.row_splits, tails.row_splits[-1] + heads.row_splits[1:]]
+        self.targets = np.r_[tails.entities, heads.entities]
         self.num_entities = graph.num_entities
 
     def __len__(self) -> int:
