@@ -1,11 +1,15 @@
 """What every command-line program of the checkout shares: flags, quiet start, error lines.
 
-Exit codes: 0 done, 1 a mistake that the message says how to mend (also absl's for bad flags),
-130 interrupted by Ctrl-C; anything else is a defect of ours and comes with a traceback.
+Exit codes: 0 done; 1 a mistake that the message says how to mend, also in the flags (a defect of
+ours comes with a traceback); 130 interrupted by Ctrl-C; 141 nobody reads the output any more
+(`| head`), as of a program that SIGPIPE ends.
+
+--verbosity: -1, the default, shows progress and results; 0 and above TensorFlow's log, too.
 """
 
 import contextlib
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -15,26 +19,36 @@ from absl import app, flags, logging
 from datasets.errors import DataError
 
 _DEBUG = flags.DEFINE_bool("debug", False, "Show the traceback of an error.")
+_HELP = ("help", "helpshort", "helpfull", "helpxml", "?")
 
 
 def run_program(main: Callable[[Sequence[str]], int | None]) -> None:
     """Parses the flags, calls `main(argv)` and exits.
 
     Modules of programs import nothing heavy, so that `--help` and flag errors answer at once;
-    `main` calls `import_tensorflow` and imports the rest. TensorFlow's log is silenced unless
-    TF_CPP_MIN_LOG_LEVEL is set.
+    `main` calls `import_tensorflow` and imports the rest.
     """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    app.run(lambda argv: _run(main, argv), flags_parser=_parse_flags)
+    try:
+        try:
+            app.run(lambda argv: _run(main, argv), flags_parser=_parse_flags)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would flush once more at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
 
 
 def import_tensorflow() -> None:
     """Imports TensorFlow without the notes on the machine that its libraries print meanwhile.
 
     Call it where a program first needs TensorFlow: after all checks that can do without, because
-    the import takes seconds.
+    the import takes seconds. With TF_CPP_MIN_LOG_LEVEL in the environment, or a --verbosity from 0
+    on, its log is shown.
     """
-    with _muted_stderr():
+    is_log_wanted = flags.FLAGS.is_parsed() and flags.FLAGS.verbosity >= logging.INFO
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0" if is_log_wanted else "3")
+    with contextlib.nullcontext() if is_log_wanted else _muted_stderr():
         import tensorflow  # noqa: F401
 
 
@@ -57,7 +71,12 @@ def _muted_stderr() -> Iterator[None]:
 
 
 def _parse_flags(argv: Sequence[str]) -> list[str]:
-    rest = app.parse_flags_with_usage(list(argv))
+    try:
+        rest = app.parse_flags_with_usage(list(argv))
+    except SystemExit:
+        # absl calls it an error to ask for help.
+        asked = any(argument.lstrip("-").split("=")[0] in _HELP for argument in argv[1:])
+        sys.exit(0 if asked else 1)
     if len(rest) > 1:
         sys.stderr.write(
             f"error: Unexpected argument {rest[1]!r}: flags are written --name=value.\n"
@@ -67,7 +86,6 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
 
 
 def _run(main: Callable[[Sequence[str]], int | None], argv: Sequence[str]) -> int:
-    logging.set_verbosity(logging.WARNING)
     try:
         return main(argv) or 0
     except DataError as error:

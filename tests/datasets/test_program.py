@@ -1,0 +1,81 @@
+"""What all programs share, tried on one that starts fast."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys
+from absl import flags
+from datasets.errors import DataError
+from datasets.program import run_program
+_WHAT = flags.DEFINE_string("what", "", "What to do.")
+
+def main(argv):
+    if _WHAT.value == "mistake":
+        raise DataError("Expected a flower, received a stone.")
+    if _WHAT.value == "defect":
+        raise KeyError("oops")
+    if _WHAT.value == "interrupt":
+        raise KeyboardInterrupt
+    for number in range(100_000):
+        print(number)
+
+run_program(main)
+"""
+
+
+def start(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run(*arguments):
+    """Returns (exit code, stdout, stderr)."""
+    process = start(*arguments)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize("flag", ["--help", "-?", "--helpshort", "--helpfull"])
+def test_asking_for_help_is_no_error(flag):
+    code, out, err = run(flag)
+    assert (code, err) == (0, "")
+    assert "--what: What to do." in out
+
+
+def test_wrong_flags_are_an_error():
+    code, out, err = run("--whatt=1")
+    assert (code, out) == (1, "")
+    assert "Unknown command line flag 'whatt'. Did you mean: what ?" in err
+
+
+def test_a_mistake_is_one_line_and_a_traceback_on_request():
+    assert run("--what=mistake") == (1, "", "error: Expected a flower, received a stone.\n")
+    code, _, err = run("--what=mistake", "--debug")
+    assert code == 1
+    assert "Traceback" in err
+
+
+def test_a_defect_comes_with_its_traceback():
+    code, _, err = run("--what=defect")
+    assert code == 1
+    assert "Traceback" in err
+    assert "KeyError: 'oops'" in err
+
+
+def test_interruption():
+    assert run("--what=interrupt") == (130, "", "Interrupted.\n")
+
+
+def test_a_reader_that_leaves_early_is_no_reason_to_complain():
+    process = start()
+    process.stdout.close()
+    assert process.wait(timeout=60) == 141
+    assert process.stderr.read() == ""
+    process.stderr.close()
