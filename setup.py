@@ -16,8 +16,12 @@ VERSION = re.search(
 ).group(1)
 
 ANALYSIS = ["matplotlib>=3.8", "scikit-learn>=1.4"]
+# Reads N-Triples.
+PREPARE = ["pyoxigraph>=0.5,<0.6"]
 # The release that goes with TensorFlow's: those before want an older protobuf.
 SERVING = ["tensorflow-serving-api>=2.21,<2.22"]
+# The next major release may draw other configurations from the same seed.
+TUNE = ["optuna>=5,<6"]
 
 setup(
     name="quatre-tf",
@@ -56,10 +60,14 @@ setup(
             "ruff>=0.9",
             "mypy>=1.13",
             *ANALYSIS,
+            *PREPARE,
             *SERVING,
+            *TUNE,
         ],
         "analysis": ANALYSIS,
+        "prepare": PREPARE,
         "serving": SERVING,
+        "tune": TUNE,
     },
     classifiers=[
         "Development Status :: 4 - Beta",

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from datasets import text_table
 from datasets.encoding import SPLITS
 from datasets.graph import Graph
 from quatre_tf.metrics import rank_metrics
 from saved_models.folding import TARGET_RANK, extend_model, fold_in
 from saved_models.new_triples import extend_graph
 from saved_models.trained import Trained, load_trained
-from trainers import report
 from trainers.config import TrainConfig
 from trainers.evaluator import Evaluator
 from trainers.fitting import fit
@@ -185,4 +185,4 @@ def table(rows: Mapping[Any, Any], title: str) -> str:
         [str(row), *(f"{figures[q][n]:.3f}" for q in _QUESTIONS for n in names)]
         for row, figures in rows.items()
     ]
-    return report.table([header, *cells])
+    return text_table.table([header, *cells])

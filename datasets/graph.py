@@ -59,9 +59,9 @@ class Graph:
             DataError: When a split is missing or has no triples.
         """
         entities, relations, triples = encode_splits(splits)
-        named = {} if labels is None else labels
-        labels = {entity: named[entity] for entity in entities.names if entity in named}
-        return cls(name, entities, relations, **triples, labels=labels)
+        if labels:  # Or else no name becomes a Python string: millions take hundreds of MB.
+            labels = {entity: labels[entity] for entity in entities.names if entity in labels}
+        return cls(name, entities, relations, **triples, labels=labels or {})
 
     @classmethod
     def load(cls, directory: str | pathlib.Path) -> "Graph":

@@ -1,4 +1,4 @@
-"""Reading the text of one split: a triple a line, head TAB relation TAB tail.
+"""The text of one split: a triple a line, head TAB relation TAB tail.
 
 Everything between two TABs is the name, as it is: quotes are plain characters, and white space at
 the ends of a name is kept (some graphs have names that differ in nothing else). A byte order mark
@@ -8,12 +8,15 @@ at the start, CRLF line ends and empty lines at the end are accepted.
 import gzip
 import pathlib
 import zlib
+from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
 from datasets.errors import DataError
+from datasets.vocabulary import as_strings
 
 COLUMNS = ("head", "relation", "tail")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -39,6 +42,20 @@ def read_triples(path: str | pathlib.Path) -> pa.Table:
             not a whole gzip file.
     """
     return parse_triples(read_bytes(path), str(path))
+
+
+def write_triples(columns: Sequence[Sequence[str] | np.ndarray], path: str | pathlib.Path) -> None:
+    """Writes a file for `read_triples`.
+
+    Args:
+        columns: Heads, relations and tails: names without TABs, line breaks and NUL characters.
+        path: The file.
+    """
+    lines = pc.binary_join_element_wise(
+        *map(as_strings, columns), pa.scalar("\t", pa.large_string())
+    )
+    with pathlib.Path(path).open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in lines.to_pylist())
 
 
 def read_bytes(path: str | pathlib.Path) -> bytes:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from datasets.text_table import table
 from trainers import report
 from trainers.config import TrainConfig
 
@@ -141,7 +142,7 @@ def _set_text(summary: Mapping[str, Any], candidates: str) -> str:
             figures = [paper.get(variant, {}).get(metric) for variant in by_variant]
             columns.append([f"paper's {title}", *(f"{f:.3f}" if f else "" for f in figures)])
     rows = [list(row) for row in zip(*columns, strict=True)]
-    return f"{_TITLES.get(candidates, candidates)}\n{report.table(rows)}"
+    return f"{_TITLES.get(candidates, candidates)}\n{table(rows)}"
 
 
 def _spread(figure: Mapping[str, Any]) -> str:

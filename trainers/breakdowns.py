@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 
 from datasets.graph import Graph
+from datasets.relation_categories import CATEGORIES, relation_categories
 from trainers.split_ranks import SIDES, SplitRanks
-
-CATEGORIES = ("1-1", "1-M", "M-1", "M-M")
-# Heads per tail, or tails per head, from which a side counts as "M" (Bordes et al., TransE, 2013).
-_MANY = 1.5
 
 
 def by_relation(ranks: SplitRanks, values: np.ndarray, graph: Graph) -> dict[str, Any]:
@@ -48,25 +45,6 @@ def by_category(ranks: SplitRanks, values: np.ndarray, graph: Graph) -> dict[str
         )
         for source, triples in sources.items()
     }
-
-
-def relation_categories(triples: np.ndarray, num_relations: int) -> np.ndarray:
-    """Returns the category of each relation as an index into `CATEGORIES`, -1 without triples.
-
-    With eta_h the mean number of heads per tail and eta_t that of tails per head: a side is "1"
-    below 1.5 and "M" from there, the head's side (eta_h) first. Repeated triples count once.
-
-    Args:
-        triples: `[num_triples, 3]`.
-        num_relations: Relation ids are below it.
-    """
-    distinct = np.unique(triples, axis=0)
-    sizes = np.bincount(distinct[:, 1], minlength=num_relations)
-    heads = _distinct_entities(distinct[:, [1, 0]], num_relations)
-    tails = _distinct_entities(distinct[:, [1, 2]], num_relations)
-    many_heads = sizes >= _MANY * tails
-    many_tails = sizes >= _MANY * heads
-    return np.where(sizes > 0, 2 * many_heads + many_tails, -1)
 
 
 def unseen_entities(ranks: SplitRanks, values: np.ndarray, graph: Graph) -> dict[str, Any]:
@@ -119,8 +97,3 @@ def _by_group(
             for candidates, sides in figures.items():
                 result[candidates][name] = {"num_triples": int(chosen.sum()), **sides}
     return result
-
-
-def _distinct_entities(pairs: np.ndarray, num_relations: int) -> np.ndarray:
-    """Returns [num_relations]: how many distinct entities each has, of (relation, entity)."""
-    return np.bincount(np.unique(pairs, axis=0)[:, 0], minlength=num_relations)

@@ -7,7 +7,8 @@ its documentation.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trainers.report import METRICS, SIDE_TITLES, TITLES, metric_cells, table
+from datasets.text_table import table
+from trainers.report import METRICS, SIDE_TITLES, TITLES, metric_cells
 
 Result = Mapping[str, Any]
 

@@ -4,6 +4,8 @@ import resource
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from datasets.text_table import table
+
 METRICS = ("mr", "mrr", "hits@1", "hits@3", "hits@10")
 TITLES = {"mr": "MR", "mrr": "MRR", "hits@1": "H@1", "hits@3": "H@3", "hits@10": "H@10"}
 SIDE_TITLES = {"both": "heads and tails", "head": "heads", "tail": "tails"}
@@ -35,18 +37,6 @@ def peak_memory() -> str:
     """Returns a line with the peak resident memory of this process so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return f"Peak memory: {peak:,.0f} MiB"
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Returns rows in aligned columns, the first to the left, the others to the right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
 
 
 def duration(seconds: float) -> str:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from datasets.relation_categories import CATEGORIES, relation_categories
 from datasets.type_constraints import CANDIDATE_SETS
 from quatre_tf.metrics import rank_metrics
 from tests.trainers.small_graph import small_graph, small_model
@@ -79,7 +80,7 @@ def test_categories_follow_the_definition(rng):
     # Some relations with one-sided or repeated triples, and one without any.
     triples = np.concatenate([triples[triples[:, 1] < 6], [[0, 6, i] for i in range(4)]])
     triples = np.concatenate([triples, [[i, 7, 0] for i in range(4)], [[1, 8, 2]] * 3])
-    found = breakdowns.relation_categories(triples, 10)
+    found = relation_categories(triples, 10)
     for relation in range(10):
         pairs = {(h, t) for h, r, t in triples.tolist() if r == relation}
         if not pairs:
@@ -88,7 +89,7 @@ def test_categories_follow_the_definition(rng):
         heads_per_tail = len(pairs) / len({t for _, t in pairs})
         tails_per_head = len(pairs) / len({h for h, _ in pairs})
         name = f"{'M' if heads_per_tail >= 1.5 else '1'}-{'M' if tails_per_head >= 1.5 else '1'}"
-        assert breakdowns.CATEGORIES[found[relation]] == name
+        assert CATEGORIES[found[relation]] == name
 
 
 @pytest.mark.parametrize(
@@ -102,8 +103,8 @@ def test_categories_follow_the_definition(rng):
 )
 def test_threshold_belongs_to_many(pairs, category):
     triples = np.array([(h, 0, t) for h, t in pairs])
-    (found,) = breakdowns.relation_categories(triples, 1)
-    assert breakdowns.CATEGORIES[found] == category
+    (found,) = relation_categories(triples, 1)
+    assert CATEGORIES[found] == category
 
 
 def test_adjusted_mean_rank_index_by_hand(ranks):

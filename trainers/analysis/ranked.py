@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from datasets.graph import Graph
+from datasets.relation_categories import CATEGORIES, relation_categories
 from saved_models.trained import Trained
-from trainers import breakdowns, evaluating, statistics
+from trainers import evaluating, statistics
 from trainers.split_ranks import SplitRanks
 
 Result = dict[str, Any]
@@ -49,8 +50,8 @@ def _add_intervals(
     relations, values = ranks.triples[:, 1], ranks.values(options.tie_policy)
     parts = [(result["relations"], relations, graph.relations.names)]
     for definition, triples in (("all_splits", graph.known), ("train", graph.train)):
-        category = breakdowns.relation_categories(triples, graph.num_relations)
-        named = np.array(breakdowns.CATEGORIES)
+        category = relation_categories(triples, graph.num_relations)
+        named = np.array(CATEGORIES)
         parts.append((result["categories"][definition], category[relations], named))
     for found, members, names in parts:
         for part in np.unique(members[members >= 0]):

@@ -1,0 +1,176 @@
+"""Warnings about a graph that a person can act on: what it is, what it does, what to do."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datasets.encoding import SPLITS
+from datasets.graph import Graph
+
+# Train triples below which a relation is hardly learned.
+_FEW = 10
+# Shares from which leaked triples, and from which entities with one triple, are worth a word.
+_LEAKED = 0.05
+_ONE_TRIPLE = 0.1
+# Half width of a 95 % interval of Hits@10, in points, above which figures say little.
+_NOISE = 5.0
+# How far below the wanted share a split may stay.
+_SHARE_MISSED = 0.9
+_SHOWN_NAMES = 3
+
+
+def advice(graph: Graph, facts: Mapping[str, Any]) -> dict[str, str]:
+    """Returns `{subject: message}`, the gravest first.
+
+    Args:
+        graph: The graph.
+        facts: What `datasets.describing.describe` found out about it.
+    """
+    parts = (_preparation, _leaked, _unseen, _repeated, _sparse, _noisy)
+    found = dict(warning for part in parts for warning in part(graph, facts))
+    return found | dict(_alike(graph))
+
+
+def _leaked(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for split, found in facts["leakage"].items():
+        if found["share"] >= _LEAKED:
+            yield (
+                f"leakage_{split}",
+                f"{found['share']:.1%} of the {split} triples have an inverse, duplicate or"
+                " symmetric twin in train; looking it up reaches Hits@1"
+                f" {found['rule']['hits@1']:.1%}. That part of the figures says little about a"
+                " model: split again with python -m datasets.prepare --split=leakage_aware, or"
+                " leave one of each pair of relations out.",
+            )
+    if facts["counts"]["in_train_and_held_out"]:
+        yield (
+            "in_train_and_held_out",
+            f"{facts['counts']['in_train_and_held_out']:,} triples of valid and test are in train"
+            " as well: the model has seen the answer. Remove them from one of the two.",
+        )
+    if facts["counts"]["in_valid_and_test"]:
+        yield (
+            "in_valid_and_test",
+            f"{facts['counts']['in_valid_and_test']:,} triples are in valid and in test: what is"
+            " chosen on valid is then chosen on test. Remove them from one of the two.",
+        )
+
+
+def _unseen(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for split, found in facts["unseen"].items():
+        kinds = [
+            f"{found[kind]:,} {kind} ({_list(found[f'first_{kind}'], found[kind])})"
+            for kind in ("entities", "relations")
+            if found[kind]
+        ]
+        if kinds:
+            yield (
+                f"unseen_{split}",
+                f"{split} has {' and '.join(kinds)} that train does not have, in"
+                f" {found['num_triples']:,} triples: their embeddings stay random. Move a triple of"
+                " each to train, or split again with python -m datasets.prepare"
+                " --split=leakage_aware.",
+            )
+
+
+def _repeated(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if facts["counts"]["repeated_in_a_split"]:
+        yield (
+            "repeated_triples",
+            f"{facts['counts']['repeated_in_a_split']:,} triples are repeated in their split, and"
+            " count twice in training or in the figures. Remove the repeats.",
+        )
+    if facts["counts"]["loops"]:
+        yield (
+            "loops",
+            f"{facts['counts']['loops']:,} triples join an entity to itself. If that says nothing"
+            " in your graph, remove them.",
+        )
+
+
+def _sparse(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    few = [row["relation"] for row in facts["relations"] if row["train"] < _FEW]
+    if few:
+        yield (
+            "rare_relations",
+            f"{len(few):,} relations have fewer than {_FEW} train triples ({_list(few, len(few))}):"
+            " they are hardly learned. Merge them with others, or leave them out.",
+        )
+    degrees = np.bincount(graph.known[:, [0, 2]].reshape(-1), minlength=graph.num_entities)
+    single = np.flatnonzero(degrees == 1)
+    if len(single) >= _ONE_TRIPLE * graph.num_entities:
+        names = graph.entities.names[single[:_SHOWN_NAMES]].tolist()
+        yield (
+            "entities_with_one_triple",
+            f"{len(single):,} entities ({len(single) / graph.num_entities:.0%}) have one triple"
+            f" ({_list(names, len(single))}): little is learned of them. Add facts about them, or"
+            " leave them out; attributes such as dates and numbers are not entities.",
+        )
+
+
+def _noisy(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for split in SPLITS[1:]:
+        number = facts["counts"][split]
+        # At worst, Hits@10 of 50 %; the two queries of a triple are not independent, so they count
+        # as one.
+        half_width = 100 * 1.96 * math.sqrt(0.25 / number)
+        if half_width > _NOISE:
+            yield (
+                f"small_{split}",
+                f"{split} has {number:,} triples: a Hits@10 of 50 % is known to ±{half_width:.0f}"
+                f" points (95 %). Compare models on more: a larger --{split}_share, or more data.",
+            )
+
+
+def _alike(graph: Graph) -> Iterator[tuple[str, str]]:
+    for kind, names in (("entities", graph.entities.names), ("relations", graph.relations.names)):
+        strings = pa.array(names, pa.large_string())
+        plain = pc.utf8_lower(pc.utf8_trim_whitespace(pc.utf8_normalize(strings, form="NFC")))
+        encoded = plain.dictionary_encode().indices.to_numpy()
+        counts = np.bincount(encoded)
+        number = int((counts > 1).sum())
+        if number:
+            # A stable order puts the names that are alike side by side.
+            order = np.argsort(encoded, kind="stable")
+            alike = [repr(name) for name in names[order[counts[encoded[order]] > 1][:2]]]
+            yield (
+                f"{kind}_alike",
+                f"{number:,} names of {kind} are there in more than one spelling, of other case,"
+                f" white space at the ends or Unicode form ({_list(alike, 2)}): they are different"
+                " to the model. If they mean the same, spell them alike; --strip of"
+                " datasets.prepare takes white space away.",
+            )
+
+
+def _preparation(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    done = facts.get("preparation", {})
+    if done.get("literals_left_out"):
+        yield (
+            "literals_left_out",
+            f"{done['literals_left_out']:,} statements about literals were left out: numbers and"
+            " texts are no entities. --keep_literals takes them for such.",
+        )
+    if done.get("repeated_triples_dropped"):
+        yield (
+            "repeated_triples_dropped",
+            f"{done['repeated_triples_dropped']:,} repeated triples were dropped. Look whether the"
+            " files overlap, if that is more than you expect.",
+        )
+    for split, reached in done.get("reached_shares", {}).items():
+        wanted = done["split"][f"{split}_share"]
+        if reached < _SHARE_MISSED * wanted:
+            yield (
+                f"share_of_{split}",
+                f"{split} got {reached:.1%} of the triples instead of {wanted:.1%}: no others could"
+                " be held out, when train is to keep a triple of every entity and relation, and"
+                " twins stay together. Add facts about entities that have one triple.",
+            )
+
+
+def _list(names: Sequence[str], number: int) -> str:
+    shown = list(names)[:_SHOWN_NAMES]
+    return ", ".join(shown) + (", ..." if number > len(shown) else "")

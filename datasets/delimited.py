@@ -1,0 +1,143 @@
+"""Reading the columns wanted from delimited text of others.
+
+`datasets.triples` reads the one format of this project; this module reads what people have.
+"""
+
+import csv
+import itertools
+import pathlib
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from datasets.errors import DataError
+from datasets.text_format import UNKNOWN, Format, Layout, detect, numbered_rows, shown
+from datasets.triples import read_bytes
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# What no name may hold, because a line of a split file could not.
+_UNWRITABLE = "[\t\n\r\x00]"
+
+
+def read_columns(
+    path: str | pathlib.Path, roles: Mapping[str, str], given: Format = UNKNOWN
+) -> tuple[pa.Table, Layout]:
+    """Reads the columns that have a role.
+
+    Args:
+        path: The file, UTF-8; may end in .gz. Empty lines are skipped.
+        roles: Names that headers give to each role.
+        given: What is known about the file.
+
+    Returns:
+        A table with a dictionary-encoded string column per role, and what was detected.
+
+    Raises:
+        DataError: The format cannot be told; or `FILE:LINE: ...` for the first line that does not
+            fit, or has a name that is empty or holds a TAB, line break or NUL character.
+    """
+    data = read_bytes(path).removeprefix(_BYTE_ORDER_MARK)
+    if not data.strip():
+        raise DataError(
+            f"{path}: expected {', '.join(roles)} in each line, received an empty file."
+        )
+    layout = detect(data, str(path), roles, given)
+    try:
+        table = _parse_fast(data, layout, list(roles))
+    except pa.ArrowInvalid:
+        table = None
+    if table is None or _is_suspicious(table):
+        table = _parse_slowly(data, str(path), layout, list(roles))
+    if not len(table):
+        raise DataError(f"{path}: expected lines after the header, received none.")
+    return (_stripped(table) if given.strip else table), layout
+
+
+def _parse_fast(data: bytes, layout: Layout, roles: list[str]) -> pa.Table:
+    quoted = layout.delimiter != "\t"
+    names = [str(place) for place in range(len(layout.first))]
+    wanted = [names[place] for place in layout.places]
+    strings = pa.dictionary(pa.int32(), pa.string())
+    table = pa.csv.read_csv(
+        pa.py_buffer(data),
+        pa.csv.ReadOptions(column_names=names, skip_rows_after_names=int(layout.header)),
+        pa.csv.ParseOptions(
+            delimiter=layout.delimiter,
+            quote_char='"' if quoted else False,
+            newlines_in_values=quoted and b'"' in data,
+        ),
+        # A name may well be "NA": nothing stands for a missing value.
+        pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(wanted, strings),
+            include_columns=wanted,
+            strings_can_be_null=False,
+        ),
+    )
+    return table.rename_columns(roles).unify_dictionaries()
+
+
+def _is_suspicious(table: pa.Table) -> bool:
+    """Tells whether a name is empty or cannot be written; `_parse_slowly` says where."""
+    return any(
+        pc.any(pc.match_substring_regex(names, rf"^\s*$|{_UNWRITABLE}")).as_py()
+        for names in (column.chunk(0).dictionary for column in table.columns if len(column))
+    )
+
+
+def _parse_slowly(data: bytes, origin: str, layout: Layout, roles: list[str]) -> pa.Table:
+    """Parses line by line; raises the error of the first line that does not fit."""
+    columns: list[list[str]] = [[] for _ in roles]
+    rows = numbered_rows(_decoded(data, origin), layout.delimiter)
+    try:
+        for line, fields in itertools.islice(rows, int(layout.header), None):
+            _check_row(fields, layout, roles, f"{origin}:{line}")
+            for column, place in zip(columns, layout.places, strict=True):
+                column.append(fields[place])
+    except csv.Error as error:
+        raise DataError(f"{origin}: {error}. Look for a quote that is not closed.") from error
+    arrays = [pa.array(column, pa.string()).dictionary_encode() for column in columns]
+    return pa.table(arrays, names=roles)
+
+
+def _stripped(table: pa.Table) -> pa.Table:
+    columns = (column.combine_chunks() for column in table.columns)
+    stripped = [
+        pa.DictionaryArray.from_arrays(c.indices, pc.utf8_trim_whitespace(c.dictionary))
+        for c in columns
+    ]
+    return pa.table(stripped, names=table.column_names)
+
+
+def _decoded(data: bytes, origin: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{origin}:{line}: expected UTF-8 text, received"
+            f" {data[max(0, error.start - 20) : error.end + 20]!r}. Save it as UTF-8, for example"
+            " with: iconv -f latin1 -t utf-8."
+        ) from error
+
+
+def _check_row(fields: list[str], layout: Layout, roles: list[str], where: str) -> None:
+    text = layout.delimiter.join(fields)
+    if len(fields) != len(layout.first):
+        raise DataError(
+            f"{where}: expected {len(layout.first)} fields as in the first line, received"
+            f" {len(fields)}: {shown(text)}. Mend the line; quote fields that hold the delimiter."
+        )
+    for role, place in zip(roles, layout.places, strict=True):
+        if not fields[place].strip():
+            raise DataError(
+                f"{where}: expected a name for the {role}, received none: {shown(text)}."
+                " Fill it in, or remove the line."
+            )
+        if not set(_UNWRITABLE[1:-1]).isdisjoint(fields[place]):
+            raise DataError(
+                f"{where}: expected a {role} without TAB, line break and NUL, which a split file"
+                f" cannot hold, received {shown(fields[place])}. Replace them; if a quote was"
+                " opened by mistake, close it."
+            )

@@ -1,0 +1,52 @@
+"""Prints what is in a data set: counts, degrees, relations, leakage, warnings.
+
+Usage: python -m datasets.describe --dataset=wn18
+"""
+
+import json
+import pathlib
+from collections.abc import Sequence
+
+from absl import flags
+
+from datasets import catalog
+from datasets.benchmarks import BENCHMARKS
+from datasets.errors import DataError
+from datasets.program import import_tensorflow, run_program
+
+_DATASET = flags.DEFINE_string(
+    "dataset",
+    None,
+    f"{', '.join(catalog.NAMES)}, or the path of a folder with train.txt, valid.txt and test.txt.",
+    required=True,
+)
+_DATA_DIR = flags.DEFINE_string("data_dir", None, "Where prepared data sets are kept (TFDS).")
+_MANUAL_DIR = flags.DEFINE_string(
+    "manual_dir", None, "Folder with archives already at hand. Default: $QUATRE_MANUAL_DIR."
+)
+_FORMAT = flags.DEFINE_enum("format", "text", ("text", "json"), "What is printed.")
+_OUTPUT = flags.DEFINE_string("output", None, "Also write everything to this JSON file.")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Translates the flags; see `datasets.describing.describe`."""
+    del argv
+    catalog.check(_DATASET.value)
+    if _DATASET.value in BENCHMARKS:
+        import_tensorflow()
+    from datasets.describing import describe
+    from datasets.description_text import description_text
+
+    graph = catalog.load(_DATASET.value, data_dir=_DATA_DIR.value, manual_dir=_MANUAL_DIR.value)
+    facts = describe(graph)
+    as_json = json.dumps(facts, indent=2)
+    print(as_json if _FORMAT.value == "json" else description_text(facts))
+    if _OUTPUT.value:
+        try:
+            pathlib.Path(_OUTPUT.value).write_text(as_json + "\n", encoding="utf-8")
+        except OSError as error:
+            raise DataError(f"Cannot write {_OUTPUT.value}: {error.strerror}.") from error
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,138 @@
+"""What is in a graph: counts, degrees, relations, twins, leakage, and what to look after."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from datasets.advice import advice
+from datasets.encoding import SPLITS
+from datasets.graph import Graph
+from datasets.leakage import leakage
+from datasets.relation_categories import CATEGORIES, categories, heads_and_tails
+from datasets.triple_keys import triple_keys
+from datasets.twins import Twins, overlaps
+
+_QUANTILES = {"min": 0, "25%": 25, "median": 50, "75%": 75, "90%": 90, "99%": 99, "max": 100}
+_SHOWN_NAMES = 5
+
+
+def describe(graph: Graph, preparation: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Returns facts and warnings as a plain dictionary for JSON.
+
+    Args:
+        graph: The graph.
+        preparation: What `datasets.preparing` did to make it; told under its own name.
+
+    Returns:
+        `{"name", "fingerprint", "counts", "degrees", "relations", "suspected_relations", "leakage",
+        "unseen", "warnings"}`. Degrees and relations are counted over all splits, without repeats;
+        `warnings` is `{subject: message}`.
+    """
+    distinct = _distinct(graph)
+    shared = overlaps(distinct, graph.num_relations)
+    twins = shared.suspected()
+    facts = {
+        "name": graph.name,
+        "fingerprint": graph.fingerprint,
+        "counts": _counts(graph),
+        "degrees": _degrees(graph, distinct),
+        "relations": _relations(graph, distinct, shared),
+        "suspected_relations": _suspected(graph, twins),
+        "leakage": {split: leakage(graph, split, twins) for split in SPLITS[1:]},
+        "unseen": {split: _unseen(graph, split) for split in SPLITS[1:]},
+    }
+    if preparation:
+        facts["preparation"] = dict(preparation)
+    return facts | {"warnings": advice(graph, facts)}
+
+
+def _counts(graph: Graph) -> dict[str, int]:
+    sizes = {split: len(graph.split(split)) for split in SPLITS}
+    keys = {
+        split: triple_keys(graph.split(split), graph.num_entities, graph.num_relations)
+        for split in SPLITS
+    }
+    held = np.concatenate([keys["valid"], keys["test"]])
+    return {
+        "entities": graph.num_entities,
+        "relations": graph.num_relations,
+        **sizes,
+        "labels": len(graph.labels),
+        "loops": int((graph.known[:, 0] == graph.known[:, 2]).sum()),
+        "repeated_in_a_split": sum(len(k) - len(np.unique(k)) for k in keys.values()),
+        "in_train_and_held_out": int(np.isin(np.unique(held), keys["train"]).sum()),
+        "in_valid_and_test": len(np.intersect1d(keys["valid"], keys["test"])),
+    }
+
+
+def _distinct(graph: Graph) -> np.ndarray:
+    """Returns the triples of all splits, each once."""
+    keys = triple_keys(graph.known, graph.num_entities, graph.num_relations)
+    return graph.known[np.unique(keys, return_index=True)[1]]
+
+
+def _degrees(graph: Graph, distinct: np.ndarray) -> dict[str, dict[str, float]]:
+    """Returns quantiles of how many triples an entity has: at all, as their head, as their tail."""
+    heads, _, tails = distinct.T
+    ends = {"triples": np.concatenate([heads, tails]), "as head": heads, "as tail": tails}
+    return {name: _quantiles(graph, entities) for name, entities in ends.items()}
+
+
+def _quantiles(graph: Graph, entities: np.ndarray) -> dict[str, float]:
+    degrees = np.bincount(entities, minlength=graph.num_entities)
+    values = np.percentile(degrees, list(_QUANTILES.values()), method="higher")
+    return {"mean": float(degrees.mean())} | dict(zip(_QUANTILES, values.tolist(), strict=True))
+
+
+def _relations(graph: Graph, distinct: np.ndarray, shared: Twins) -> list[dict[str, Any]]:
+    """Returns a row for each relation, the most frequent first."""
+    number = graph.num_relations
+    means = heads_and_tails(distinct, number)
+    kinds = categories(means)
+    symmetric, own = np.zeros(number), shared.where(shared.first == shared.second)
+    symmetric[own.first] = own.shares[:, 0]
+    sizes = {s: np.bincount(graph.split(s)[:, 1], minlength=number).tolist() for s in SPLITS}
+    totals = np.sum(list(sizes.values()), axis=0)
+    return [
+        {
+            "relation": graph.relations.names[r],
+            **{split: sizes[split][r] for split in SPLITS},
+            "heads_per_tail": float(means[r, 0]),
+            "tails_per_head": float(means[r, 1]),
+            "category": CATEGORIES[kinds[r]],
+            "symmetric_share": float(symmetric[r]),
+        }
+        for r in np.argsort(-totals, kind="stable")
+    ]
+
+
+def _suspected(graph: Graph, twins: Twins) -> list[dict[str, Any]]:
+    names = graph.relations.names
+    columns = (twins.kinds, twins.first, twins.second, twins.shared, twins.shares)
+    return [
+        {
+            "kind": kind,
+            "relation": names[first],
+            "other": names[second],
+            "shared_pairs": int(shared),
+            "share_of_relation": float(shares[0]),
+            "share_of_other": float(shares[1]),
+        }
+        for kind, first, second, shared, shares in zip(*columns, strict=True)
+    ]
+
+
+def _unseen(graph: Graph, split: str) -> dict[str, Any]:
+    """Returns what a split has and train has not: how many, and the first of their names."""
+    triples, train = graph.split(split), graph.train
+    entities = np.setdiff1d(triples[:, [0, 2]], train[:, [0, 2]])
+    relations = np.setdiff1d(triples[:, 1], train[:, 1])
+    unseen = np.isin(triples[:, [0, 2]], entities).any(axis=1) | np.isin(triples[:, 1], relations)
+    return {
+        "num_triples": int(unseen.sum()),
+        "entities": len(entities),
+        "first_entities": graph.entities.names[entities[:_SHOWN_NAMES]].tolist(),
+        "relations": len(relations),
+        "first_relations": graph.relations.names[relations[:_SHOWN_NAMES]].tolist(),
+    }

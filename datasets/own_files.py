@@ -1,0 +1,164 @@
+"""Finding and reading the files of a graph of one's own."""
+
+import dataclasses
+import os
+import pathlib
+
+import numpy as np
+import pyarrow as pa
+
+from datasets.delimited import read_columns
+from datasets.encoding import SPLITS
+from datasets.errors import DataError
+from datasets.ntriples import NTriples, read_ntriples
+from datasets.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
+
+_SUFFIXES = (".txt", ".tsv", ".csv", ".nt")
+_LABELS = "labels"
+# In a smaller file every line may be the only one with its names.
+_HEADER_ROWS = 10
+_DOUBT = ". The names of the first line come nowhere else: if it is a header, say --header"
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnFiles:
+    """The files of an input.
+
+    Attributes:
+        parts: Files by part: train, valid and test when the input is split already, or else "all".
+        labels: The file of labels, if there is one.
+        ignored: Names of files that are none of these.
+    """
+
+    parts: dict[str, list[pathlib.Path]]
+    labels: pathlib.Path | None
+    ignored: list[str]
+
+    @property
+    def is_split(self) -> bool:
+        """Whether train, valid and test are given."""
+        return "train" in self.parts
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OwnTriples:
+    """What the files hold.
+
+    Attributes:
+        tables: Columns head, relation and tail by part.
+        labels: Labels by entity name; of several the first.
+        literals_left_out: Statements with a literal for an object.
+        notes: What a file was taken for, a line a file; what was left out.
+    """
+
+    tables: dict[str, pa.Table]
+    labels: dict[str, str]
+    literals_left_out: int
+    notes: list[str]
+
+
+def find_files(source: str | os.PathLike, labels: str | os.PathLike | None = None) -> OwnFiles:
+    """Finds the files of an input.
+
+    Args:
+        source: A file; or a folder with train, valid and test, or with other files, all of which
+            are taken for triples (.txt, .tsv, .csv, .nt; each also .gz). A file called labels
+            is taken for labels.
+        labels: A file of labels, instead of the one in the folder.
+
+    Raises:
+        DataError: There is no such file or folder, nothing to read in it, or a part of the splits.
+    """
+    source = pathlib.Path(source).expanduser()
+    named = pathlib.Path(labels).expanduser() if labels else None
+    if source.is_file():
+        return OwnFiles({"all": [source]}, named, [])
+    if not source.is_dir():
+        raise DataError(f"There is no file or folder {source}. Expected by --input: your triples.")
+    visible = sorted(path for path in source.iterdir() if path.is_file() and path.name[0] != ".")
+    files = [path for path in visible if _kind(path) and path != named]
+    own_labels = [path for path in files if _stem(path) == _LABELS]
+    parts = _parts(source, [path for path in files if path not in own_labels])
+    labels_file = named or (own_labels[0] if own_labels else None)
+    used = {labels_file, *(path for paths in parts.values() for path in paths)}
+    return OwnFiles(parts, labels_file, [path.name for path in visible if path not in used])
+
+
+def read_files(files: OwnFiles, given: Format, *, keep_literals: bool = False) -> OwnTriples:
+    """Reads them; see `datasets.delimited.read_columns` and `datasets.ntriples.read_ntriples`."""
+    labels, notes = _read_labels(files.labels, given)
+    paths = [path for paths in files.parts.values() for path in paths]
+    several = sum(_kind(path) == ".nt" for path in paths) > 1
+    read = {}
+    for path in paths:
+        scope = f"{path.name}/" if several else ""
+        read[path], note = _read(path, given, keep_literals, scope)
+        labels = read[path].labels | labels
+        notes.append(f"{path.name}: {len(read[path].table):,} triples; {note}")
+    tables = {
+        part: pa.concat_tables([read[path].table for path in paths]).unify_dictionaries()
+        for part, paths in files.parts.items()
+    }
+    left_out = sum(part.literals_left_out for part in read.values())
+    if files.ignored:
+        notes.append(f"Not read: {', '.join(files.ignored)}.")
+    return OwnTriples(tables, labels, left_out, notes)
+
+
+def _kind(path: pathlib.Path) -> str:
+    """Returns the suffix of a file that can be read (.csv for x.csv.gz), or else nothing."""
+    suffix = pathlib.Path(path.name.lower().removesuffix(".gz")).suffix
+    return suffix if suffix in _SUFFIXES else ""
+
+
+def _stem(path: pathlib.Path) -> str:
+    return path.name.lower().partition(".")[0]
+
+
+def _parts(folder: pathlib.Path, files: list[pathlib.Path]) -> dict[str, list[pathlib.Path]]:
+    if not files:
+        raise DataError(
+            f"{folder}: expected {', '.join(_SUFFIXES)} (or .gz), received no such file."
+        )
+    splits = {name: [path for path in files if _stem(path) == name] for name in SPLITS}
+    found = [name for name, paths in splits.items() if paths]
+    if not found:
+        return {"all": files}
+    wrong = [name for name, paths in splits.items() if len(paths) != 1]
+    if wrong:
+        raise DataError(
+            f"{folder}: expected one file each for {', '.join(SPLITS)}, received"
+            f" {', '.join(path.name for paths in splits.values() for path in paths)}. Add or remove"
+            f" what is wrong with {' and '.join(wrong)}; or give the files other names, and all of"
+            " them are taken for triples to split."
+        )
+    return splits
+
+
+def _read_labels(path: pathlib.Path | None, given: Format) -> tuple[dict[str, str], list[str]]:
+    if path is None:
+        return {}, []
+    # What was said about the triples need not hold for the labels.
+    table, layout = read_columns(path, LABEL_ROLES, Format(strip=given.strip))
+    names, labels = (column.to_pylist()[::-1] for column in table.columns)
+    found = dict(zip(names, labels, strict=True))
+    return found, [f"{path.name}: {len(found):,} labels; {layout}"]
+
+
+def _read(
+    path: pathlib.Path, given: Format, keep_literals: bool, scope: str
+) -> tuple[NTriples, str]:
+    """Returns what a file holds, and what it was taken for."""
+    if _kind(path) == ".nt":
+        return read_ntriples(path, keep_literals=keep_literals, scope=scope), "N-Triples"
+    table, layout = read_columns(path, TRIPLE_ROLES, given)
+    doubt = "" if layout.header or not _is_lonely(table) else _DOUBT
+    return NTriples(table, {}, 0), f"{layout}{doubt}"
+
+
+def _is_lonely(table: pa.Table) -> bool:
+    """Tells whether no name of the first line comes again, as with a header not recognised."""
+    if len(table) < _HEADER_ROWS:
+        return False
+    columns = [column.combine_chunks().indices.to_numpy() for column in table.columns]
+    return all(np.count_nonzero(column == column[0]) == 1 for column in columns)

@@ -1,0 +1,73 @@
+"""Makes a data set of your own triples: reads, splits, checks and reports.
+
+Usage: python -m datasets.prepare --input=facts.csv --labels=names.csv --output=data/facts
+
+Reads .txt, .tsv, .csv and .nt (N-Triples), each also as .gz. The format is detected, and said.
+"""
+
+import shlex
+from collections.abc import Sequence
+
+from absl import flags
+
+from datasets.program import run_program
+
+_INPUT = flags.DEFINE_string(
+    "input",
+    None,
+    "A file, or a folder: with train, valid and test, which are kept, or with other files, all of "
+    "which are taken for triples.",
+    required=True,
+)
+_OUTPUT = flags.DEFINE_string("output", None, "The folder to write.", required=True)
+_LABELS = flags.DEFINE_string(
+    "labels", None, "A file with a name and a label in each line. Default: labels.* of the folder."
+)
+_DELIMITER = flags.DEFINE_string(
+    "delimiter", None, "tab, comma, semicolon, bar, space or a character."
+)
+_COLUMNS = flags.DEFINE_list(
+    "columns",
+    None,
+    "Order of the columns, for example head,tail,relation; or the columns of head, relation and "
+    "tail, by their names in the header or by numbers from 1.",
+)
+_HEADER = flags.DEFINE_bool("header", None, "Whether the first line names the columns.")
+_STRIP = flags.DEFINE_bool("strip", False, "Take white space off the ends of names.")
+_KEEP_LITERALS = flags.DEFINE_bool("keep_literals", False, "Take literals for entities.")
+_SPLIT = flags.DEFINE_enum(
+    "split",
+    None,
+    ("leakage_aware", "random"),
+    "Default: the splits of the folder; or leakage_aware: inverse and duplicate facts stay "
+    "together, and train has every entity and relation.",
+)
+_VALID_SHARE = flags.DEFINE_float("valid_share", 0.1, "Part of the triples for validation.")
+_TEST_SHARE = flags.DEFINE_float("test_share", 0.1, "Part of the triples for the test split.")
+_SEED = flags.DEFINE_integer("seed", 1, "Of the split.")
+_OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace a data set prepared earlier.")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Translates the flags; see `datasets.preparing.prepare`."""
+    del argv
+    from datasets.description_text import description_text
+    from datasets.preparing import Source, prepare
+    from datasets.splitting import SplitOptions
+    from datasets.text_format import Format
+
+    known = Format(_DELIMITER.value, _COLUMNS.value, _HEADER.value, _STRIP.value)
+    source = Source(_INPUT.value, _LABELS.value, known, _KEEP_LITERALS.value)
+    asked = any(flag.present for flag in (_SPLIT, _VALID_SHARE, _TEST_SHARE, _SEED))
+    split = SplitOptions(
+        _SPLIT.value or "leakage_aware", _VALID_SHARE.value, _TEST_SHARE.value, _SEED.value
+    )
+    facts = prepare(source, _OUTPUT.value, split if asked else None, overwrite=_OVERWRITE.value)
+    print("\n".join(facts["preparation"]["read"]), end="\n\n")
+    print(description_text(facts), end="\n\n")
+    print(f"Written to {_OUTPUT.value}. To train:")
+    print(f"  python -m trainers.fit --dataset={shlex.quote(_OUTPUT.value)}")
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,159 @@
+"""From files of one's own to a folder that every program of the project takes for a data set."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from datasets.describing import describe
+from datasets.encoding import SPLITS
+from datasets.errors import DataError
+from datasets.graph import Graph
+from datasets.labels import write_labels
+from datasets.own_files import OwnTriples, find_files, read_files
+from datasets.splitting import SplitOptions, split_triples
+from datasets.text_format import Format
+from datasets.triple_keys import first_occurrences, triple_keys
+from datasets.triples import write_triples
+from datasets.vocabulary import Vocabulary
+
+_WRITTEN = {*(f"{split}.txt" for split in SPLITS), "labels.tsv", "report.json"}
+_AS_GIVEN: dict[str, Any] = {"split": "as given"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """What to read.
+
+    Attributes:
+        path: A file, or a folder of files (`datasets.own_files.find_files`).
+        labels: A file of labels, if it is not in the folder.
+        format: What is known about delimited text.
+        keep_literals: Whether literals of N-Triples become entities.
+    """
+
+    path: str | os.PathLike
+    labels: str | os.PathLike | None = None
+    format: Format = dataclasses.field(default_factory=Format)
+    keep_literals: bool = False
+
+
+def prepare(
+    source: Source,
+    output: str | os.PathLike,
+    split: SplitOptions | None = None,
+    *,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """Writes train.txt, valid.txt, test.txt, report.json and perhaps labels.tsv.
+
+    The folder appears complete or not at all. Repeated triples are dropped where triples are split
+    here; splits that are given stay as they are.
+
+    Args:
+        source: What to read.
+        output: The folder.
+        split: How to split; None keeps the splits that are given, and without any takes the
+            defaults.
+        overwrite: Whether a folder that an earlier call wrote may be replaced.
+
+    Returns:
+        What `datasets.describing.describe` returns and, as "preparation", what was done.
+
+    Raises:
+        DataError: The input cannot be read or split, or the output cannot be written.
+    """
+    folder = pathlib.Path(output).expanduser()
+    _check_output(folder, pathlib.Path(source.path).expanduser(), overwrite)
+    files = find_files(source.path, source.labels)
+    read = read_files(files, source.format, keep_literals=source.keep_literals)
+    name = folder.resolve().name
+    if files.is_split and split is None:
+        graph, done = Graph.from_names(name, read.tables, read.labels), _AS_GIVEN
+    else:
+        graph, done = _split(name, read, split or SplitOptions())
+    told = {"read": read.notes, "literals_left_out": read.literals_left_out}
+    report = describe(graph, preparation=told | done)
+    _publish(folder, lambda path: _write(graph, report, path))
+    return report
+
+
+def _split(name: str, read: OwnTriples, options: SplitOptions) -> tuple[Graph, dict[str, Any]]:
+    """Returns the graph, and what was done."""
+    entities, relations, triples = _encode(pa.concat_tables(read.tables.values()))
+    limits = (len(entities), len(relations))
+    distinct = triples[first_occurrences(triple_keys(triples, *limits))]
+    rows = split_triples(distinct, *limits, options)
+    labels = {entity: read.labels[entity] for entity in entities.names if entity in read.labels}
+    splits = {part: distinct[rows[part]] for part in SPLITS}
+    return Graph(name, entities, relations, **splits, labels=labels), {
+        "repeated_triples_dropped": len(triples) - len(distinct),
+        "split": dataclasses.asdict(options),
+        "reached_shares": {part: len(rows[part]) / len(distinct) for part in ("valid", "test")},
+    }
+
+
+def _encode(table: pa.Table) -> tuple[Vocabulary, Vocabulary, np.ndarray]:
+    """Returns entities, relations and [num_triples, 3] int32; names are looked up once each."""
+    heads, relations, tails = (
+        column.combine_chunks() for column in table.unify_dictionaries().columns
+    )
+    ends = pa.concat_arrays([heads.dictionary, tails.dictionary])
+    entities = Vocabulary.from_set(ends, "entity")
+    vocabularies = (entities, Vocabulary.from_set(relations.dictionary, "relation"), entities)
+    columns = zip(vocabularies, (heads, relations, tails), strict=True)
+    ids = [vocabulary.ids(c.dictionary)[c.indices.to_numpy()] for vocabulary, c in columns]
+    return entities, vocabularies[1], np.stack(ids, axis=1)
+
+
+def _write(graph: Graph, report: dict[str, Any], folder: pathlib.Path) -> None:
+    names = (graph.entities.names, graph.relations.names, graph.entities.names)
+    for split in SPLITS:
+        columns = zip(names, graph.split(split).T, strict=True)
+        write_triples([column[ids] for column, ids in columns], folder / f"{split}.txt")
+    if graph.labels:
+        write_labels(graph.labels, folder / "labels.tsv")
+    (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+def _check_output(folder: pathlib.Path, source: pathlib.Path, overwrite: bool) -> None:
+    """Refuses an output that holds something, unless it is replaceable."""
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder} is a file. Expected by --output: the path of a folder.")
+    if folder.resolve() in (source.resolve(), *source.resolve().parents):
+        raise DataError(f"--output={folder} holds the input {source}. Name another folder.")
+    held = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    if held and not overwrite:
+        raise DataError(
+            f"{folder} is not empty ({held[0]} ...). Name another folder with --output, or replace"
+            " it with --overwrite."
+        )
+    foreign = [name for name in held if name not in _WRITTEN]
+    if foreign:
+        raise DataError(
+            f"{folder} holds {foreign[0]}, which no earlier call wrote; --overwrite replaces"
+            " prepared data sets only. Name another folder with --output."
+        )
+
+
+def _publish(folder: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
+    """Makes a folder appear complete, in the place of an earlier one."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".partial-", dir=folder.parent) as partial:
+            # One level deeper: the temporary folder is closed to other users.
+            fresh = pathlib.Path(partial) / "fresh"
+            fresh.mkdir()
+            write(fresh)
+            with contextlib.suppress(FileNotFoundError):
+                folder.rename(pathlib.Path(partial) / "old")
+            fresh.rename(folder)
+    except OSError as error:
+        raise DataError(f"Cannot write {folder}: {error}.") from error

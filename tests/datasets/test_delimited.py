@@ -1,0 +1,142 @@
+import gzip
+
+import pytest
+
+from datasets.delimited import read_columns
+from datasets.errors import DataError
+from datasets.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
+
+ABC = [("a", "r", "b"), ("c", "r", "d")]
+
+
+def read(path, content, roles=TRIPLE_ROLES, **known):
+    path.write_bytes(content)
+    table, layout = read_columns(path, roles, Format(**known))
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True)), layout
+
+
+@pytest.mark.parametrize(
+    ("content", "known", "expected"),
+    [
+        (b"a\tr\tb\nc\tr\td\n", {}, ABC),
+        (b"a,r,b\nc,r,d\n", {}, ABC),
+        (b"a;r;b\nc;r;d\n", {}, ABC),
+        (b"a|r|b\nc|r|d", {}, ABC),
+        (b"a r b\nc r d\n", {}, ABC),
+        (b"a,r,b\r\nc,r,d\r\n", {}, ABC),
+        (b"\xef\xbb\xbfa,r,b\nc,r,d\n", {}, ABC),
+        (b"a,r,b\n\n\nc,r,d\n\n", {}, ABC),
+        (b"head,relation,tail\na,r,b\nc,r,d\n", {}, ABC),
+        (b"subject\tpredicate\tobject\na\tr\tb\nc\tr\td\n", {}, ABC),
+        (b"Source;Target;Relation Type\na;b;r\nc;d;r\n", {}, ABC),
+        (b":START_ID,:END_ID,:TYPE\na,b,r\nc,d,r\n", {}, ABC),
+        (b'"head","relation","tail"\n"a","r","b"\n"c","r","d"\n', {}, ABC),
+        (b'"head"\t"relation"\t"tail"\na\tr\tb\nc\tr\td\n', {}, ABC),
+        (b"id,weight,tail,head,relation\n1,.5,b,a,r\n2,,d,c,r\n", {}, ABC),
+        (b"b,a,r\nd,c,r\n", {"columns": ["tail", "head", "relation"]}, ABC),
+        (b"x,b,a,r\nx,d,c,r\n", {"columns": ["3", "4", "2"]}, ABC),
+        (b"Who,What,Whom\na,r,b\nc,r,d\n", {"columns": ["Who", "What", "Whom"]}, ABC),
+        (b"Who,What,Whom\na,r,b\nc,r,d\n", {"header": True}, ABC),
+        (b"h,r,t\na,r,b\n", {"header": False}, [("h", "r", "t"), ("a", "r", "b")]),
+        (b"a;r;b,c\nc;r;d\n", {"delimiter": "semicolon"}, [("a", "r", "b,c"), ("c", "r", "d")]),
+        (b"a#r#b\nc#r#d\n", {"delimiter": "#"}, ABC),
+        (b'"Smith, Jo",r,"5"" nail"\nc,r,d\n', {}, [("Smith, Jo", "r", '5" nail'), ABC[1]]),
+        (b'5" nail,r,b\nc,r,d\n', {}, [('5" nail', "r", "b"), ABC[1]]),
+        # Between TABs quotes and commas are part of the name.
+        (b'"a, x"\tr\tb\nc\tr\td\n', {}, [('"a, x"', "r", "b"), ABC[1]]),
+        (b"a, r, b\nc, r, d\n", {}, [("a", " r", " b"), ("c", " r", " d")]),
+        (b"a, r, b \nc, r, d\n", {"strip": True}, ABC),
+        (b"NA,null,-1\nc,r,d\n", {}, [("NA", "null", "-1"), ABC[1]]),
+        # A column that nobody asked for may hold anything.
+        (b'head,relation,tail,note\na,r,b,"two\nlines"\nc,r,d,\n', {}, ABC),
+        # The space in names does not make it space separated, nor do commas in TAB separated ones.
+        (b"New York,in,USA\nOld Town,in,Nowhere Land\n", {},
+         [("New York", "in", "USA"), ("Old Town", "in", "Nowhere Land")]),
+        (b"a,b,c\tr\tb,c,d\ne,f,g\tr\td,e,f\n", {},
+         [("a,b,c", "r", "b,c,d"), ("e,f,g", "r", "d,e,f")]),
+    ],
+)  # fmt: skip
+def test_formats(tmp_path, content, known, expected):
+    assert read(tmp_path / "x.csv", content, **known)[0] == expected
+
+
+def test_what_was_detected_is_said(tmp_path):
+    _, layout = read(tmp_path / "a.csv", b"subject;object;predicate\na;b;r\n")
+    assert str(layout) == "semicolon separated, header, columns subject, predicate, object"
+    _, layout = read(tmp_path / "b.csv", b"a\tr\tb\n")
+    assert str(layout) == "tab separated, no header, columns 1, 2, 3"
+
+
+def test_compressed(tmp_path):
+    assert read(tmp_path / "x.csv.gz", gzip.compress(b"a,r,b\nc,r,d\n"))[0] == ABC
+
+
+@pytest.mark.parametrize(
+    ("content", "known"),
+    [
+        (b"name,label\nQ1,Universe\n", {}),
+        (b"id\tname\ttype\nQ1\tUniverse\tthing\n", {}),
+        (b"Q1,Universe,thing\n", {}),
+        (b"label;iri\nUniverse;Q1\n", {}),
+    ],
+)
+def test_labels(tmp_path, content, known):
+    assert read(tmp_path / "x.csv", content, LABEL_ROLES, **known)[0] == [("Q1", "Universe")]
+
+
+@pytest.mark.parametrize(
+    ("content", "known", "message"),
+    [
+        (b"", {}, "expected head, relation, tail in each line, received an empty file"),
+        (
+            b"only words here and there\nfew\n",
+            {"delimiter": ","},
+            "expected a header .* received 1",
+        ),
+        (
+            b"one\ntwo\nthree\n",
+            {},
+            "at least 3 fields in each line, received 'one'. Name the delim",
+        ),
+        (b"head,relation,tail\n", {}, "expected lines after the header, received none"),
+        (
+            b"a,r,b,x\nc,r,d,x\n",
+            {},
+            r"received 4: a, r, b, x. Say which .* --columns=1,2,3 by numb",
+        ),
+        (b"a,r,b\nc,r\n", {"delimiter": ","}, r"x.csv:2: expected 3 fields .* received 2: 'c,r'"),
+        (b"a,r,b\n\nc,r,d,e\nf,r,g\nh,r,i\n", {}, "x.csv:3: expected 3 fields .* received 4"),
+        (b"a,r,b\nc,,d\n", {}, "x.csv:2: expected a name for the relation, received none"),
+        (b"a,r,b\nc,r, \n", {}, "x.csv:2: expected a name for the tail, received none"),
+        (b'a,r,b\n"c\nx",r,d\ne,r,f\n', {}, r"x.csv:2: expected a head without TAB, line break"),
+        (b"a,r,b\nc,r\tq,d\n", {}, "x.csv:2: expected a relation without TAB"),
+        (b"a,r,b\nc,r,caf\xe9\n", {}, "x.csv:2: expected UTF-8 text, .*iconv"),
+        (b"a,r,b\n", {"delimiter": "dot"}, "one character or tab, comma, .* received 'dot'"),
+        (b"a,r,b\n", {"columns": ["1", "2"]}, "Expected 3 columns .* received 1, 2"),
+        (b"a,r,b\n", {"columns": ["1", "2", "4"]}, "at least 4 columns, received 3"),
+        (b"a,r,b\n", {"columns": ["0", "1", "2"]}, "numbered from 1, received 0"),
+        (b"a,r,b\n", {"columns": ["x", "r", "b"]}, "no column 'x'. The header has a, r, b"),
+    ],
+)
+def test_errors(tmp_path, content, known, message):
+    with pytest.raises(DataError, match=message) as error:
+        read(tmp_path / "x.csv", content, **known)
+    assert "\n" not in str(error.value)
+
+
+def test_error_far_into_a_large_file(tmp_path):
+    good = b"some head,some relation,some tail\n" * 60_000
+    with pytest.raises(DataError, match=r"x\.csv:60001: expected 3 fields"):
+        read(tmp_path / "x.csv", good + b"a,b\n" + good)
+
+
+def test_the_words_of_a_header_are_no_names_of_the_graph(tmp_path):
+    content = b"head,relation,tail\n" + b"a,r,b\n" * 3
+    path = tmp_path / "x.csv"
+    path.write_bytes(content)
+    table, _ = read_columns(path, TRIPLE_ROLES)
+    assert [c.combine_chunks().dictionary.to_pylist() for c in table.columns] == [
+        ["a"],
+        ["r"],
+        ["b"],
+    ]

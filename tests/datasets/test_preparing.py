@@ -1,0 +1,178 @@
+import json
+
+import pytest
+
+from datasets import catalog, preparing
+from datasets.errors import DataError
+from datasets.own_files import find_files, read_files
+from datasets.preparing import Source, prepare
+from datasets.splitting import SplitOptions
+from datasets.text_format import Format
+from datasets.triples import read_triples, write_triples
+
+CHAIN = [(f"n{i}", relation, f"n{i + 1}") for i in range(30) for relation in ("next", "near")]
+# Each fact twice, the second time from somewhere else, so that all entities keep a triple in train.
+FACTS = CHAIN + [(f"n{i}", "far", f"n{(i * 7 + 3) % 31}") for i in range(31)]
+
+
+def write_csv(path, rows):
+    path.write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def names(graph, split):
+    ids = graph.split(split)
+    return {
+        (graph.entities.names[h], graph.relations.names[r], graph.entities.names[t])
+        for h, r, t in ids
+    }
+
+
+def test_a_file_becomes_a_data_set(tmp_path):
+    source = write_csv(tmp_path / "facts.csv", [("head", "relation", "tail"), *FACTS, FACTS[0]])
+    (tmp_path / "names.csv").write_text(
+        'id,name,type\nn1,"One, first",node\nn1,Uno,node\nn99,x,y\n'
+    )
+
+    report = prepare(Source(source, tmp_path / "names.csv"), tmp_path / "out", SplitOptions(seed=3))
+
+    graph = catalog.load(str(tmp_path / "out"))
+    splits = [names(graph, split) for split in ("train", "valid", "test")]
+    assert set().union(*splits) == set(FACTS)
+    assert (
+        sum(map(len, splits))
+        == len(FACTS)
+        == sum(len(graph.split(s)) for s in ("train", "valid", "test"))
+    )
+    assert graph.labels == {"n1": "One, first"}
+    assert json.loads((tmp_path / "out" / "report.json").read_text()) == report
+    assert report["fingerprint"] == graph.fingerprint
+    assert report["name"] == "out"
+    assert report["preparation"]["repeated_triples_dropped"] == 1
+    assert report["preparation"]["read"] == [
+        "names.csv: 2 labels; comma separated, header, columns id, name",
+        f"facts.csv: {len(FACTS) + 1} triples; comma separated, header,"
+        " columns head, relation, tail",
+    ]
+    # `near` is a copy of `next`.
+    assert [row["kind"] for row in report["suspected_relations"]] == ["duplicate"]
+    assert report["leakage"]["test"]["share"] == 0
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path):
+    source = Source(write_csv(tmp_path / "facts.csv", FACTS))
+    for name, seed in (("a/x", 1), ("b/x", 1), ("c/x", 2)):
+        prepare(source, tmp_path / name, SplitOptions(seed=seed))
+    one, same, other = (
+        {path.name: path.read_bytes() for path in (tmp_path / name / "x").iterdir()}
+        for name in "abc"
+    )
+    assert one == same
+    assert one["test.txt"] != other["test.txt"]
+
+
+def test_all_files_of_a_folder(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    write_csv(folder / "one.csv", FACTS[:40])
+    (folder / "two.tsv").write_text("".join("\t".join(row) + "\n" for row in FACTS[40:]))
+    (folder / "three.nt").write_text(
+        '<http://a> <http://b> <http://c> .\n<http://a> <http://b> "1" .\n'
+    )
+    (folder / "labels.tsv").write_text("n0\tNull\n")
+    (folder / "readme.md").write_text("about")
+
+    found = read_files(find_files(folder), Format())
+
+    assert list(found.tables) == ["all"]
+    assert len(found.tables["all"]) == len(FACTS) + 1
+    assert found.labels == {"n0": "Null"}
+    assert found.literals_left_out == 1
+    assert found.notes[-1] == "Not read: readme.md."
+
+
+@pytest.fixture
+def split_folder(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    write_csv(folder / "train.csv", [*FACTS[:60], FACTS[0]])
+    write_csv(folder / "valid.csv", FACTS[60:70])
+    write_csv(folder / "test.csv", [*FACTS[70:80], FACTS[1], ("new", "next", "n1")])
+    return folder
+
+
+def test_given_splits_are_kept_and_checked(tmp_path, split_folder):
+    report = prepare(Source(split_folder), tmp_path / "out")
+    graph = catalog.load(str(tmp_path / "out"))
+    assert len(graph.train) == 61
+    assert names(graph, "test") == {*FACTS[70:80], FACTS[1], ("new", "next", "n1")}
+    assert report["preparation"]["split"] == "as given"
+    assert {"unseen_test", "in_train_and_held_out", "repeated_triples"} <= set(report["warnings"])
+
+
+def test_given_splits_can_be_split_again(tmp_path, split_folder):
+    prepare(Source(split_folder), tmp_path / "out", SplitOptions())
+    graph = catalog.load(str(tmp_path / "out"))
+    assert len(graph.known) == len({*FACTS[:80], ("new", "next", "n1")})
+    assert "new" in {head for head, _, _ in names(graph, "train")}
+
+
+def test_a_header_that_was_not_recognised_is_suspected(tmp_path):
+    source = write_csv(tmp_path / "facts.csv", [("Who", "What", "Whom"), *FACTS])
+    found = read_files(find_files(source), Format())
+    assert found.notes[0].endswith("if it is a header, say --header")
+
+
+def test_folders_that_are_not_whole(tmp_path, split_folder):
+    (split_folder / "valid.csv").unlink()
+    with pytest.raises(
+        DataError, match=r"one file each .* received train.csv, test.csv.*with valid"
+    ):
+        find_files(split_folder)
+    with pytest.raises(DataError, match="There is no file or folder"):
+        find_files(tmp_path / "nothing")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="received no such file"):
+        find_files(tmp_path / "empty")
+
+
+def test_what_is_there_is_not_overwritten(tmp_path):
+    source = Source(write_csv(tmp_path / "facts.csv", FACTS))
+    out = tmp_path / "out"
+    prepare(source, out, SplitOptions(seed=1))
+    before = (out / "test.txt").read_bytes()
+    with pytest.raises(DataError, match=r"is not empty .* --overwrite"):
+        prepare(source, out, SplitOptions(seed=2))
+    prepare(source, out, SplitOptions(seed=2), overwrite=True)
+    assert (out / "test.txt").read_bytes() != before
+    (out / "thesis.docx").write_text("years of work")
+    with pytest.raises(DataError, match=r"holds thesis\.docx, which no earlier call wrote"):
+        prepare(source, out, overwrite=True)
+    with pytest.raises(DataError, match="holds the input"):
+        prepare(source, tmp_path, overwrite=True)
+    with pytest.raises(DataError, match="is a file"):
+        prepare(source, tmp_path / "facts.csv")
+
+
+def test_a_failure_leaves_nothing(tmp_path, monkeypatch):
+    def fail(*arguments):
+        raise OSError("disk full")
+
+    source = Source(write_csv(tmp_path / "facts.csv", FACTS))
+    prepare(source, tmp_path / "old")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    monkeypatch.setattr(preparing, "write_triples", fail)
+    with pytest.raises(DataError, match=r"Cannot write .*disk full"):
+        prepare(source, tmp_path / "new")
+    with pytest.raises(DataError, match=r"Cannot write .*disk full"):
+        prepare(source, tmp_path / "old", overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert len(list((tmp_path / "old").iterdir())) == 4
+
+
+def test_written_triples_are_read_again(tmp_path):
+    columns = [['"a', " b "], ["r", "NA"], ["é,\u2028", "x"]]
+    write_triples(columns, tmp_path / "train.txt")
+    assert [
+        column.to_pylist() for column in read_triples(tmp_path / "train.txt").columns
+    ] == columns
