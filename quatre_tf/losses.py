@@ -1,5 +1,8 @@
 """Losses on scores (higher is more plausible)."""
 
+from typing import Any
+
+import keras
 import tensorflow as tf
 
 
@@ -27,3 +30,24 @@ def softmax_cross_entropy(scores: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
         `[batch]`, in nats.
     """
     return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=scores)
+
+
+@keras.saving.register_keras_serializable("quatre_tf")
+class LogisticLoss(keras.losses.Loss):
+    """`logistic_loss` for `compile`: labels are +1 for true and -1 for corrupted triples.
+
+    A loss for each score, as sample weights need it. `keras.losses.BinaryCrossentropy` takes the
+    mean over the last axis first, which for scores `[batch]` is the batch.
+
+    Example:
+        >>> loss = LogisticLoss()
+        >>> float(loss(tf.constant([1.0, -1.0]), tf.constant([0.0, 0.0])))  # log(2)
+        0.6931471824645996
+    """
+
+    def __init__(self, name: str = "logistic_loss", **kwargs: Any):
+        super().__init__(name=name, **kwargs)
+
+    def call(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tf.Tensor:
+        """Returns the losses `[batch]` of scores `y_pred` under the labels `y_true`."""
+        return logistic_loss(y_pred, y_true)

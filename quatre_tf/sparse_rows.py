@@ -5,6 +5,8 @@ all cores and reads each source row where it lies; `tf.math.unsorted_segment_sum
 single-threaded and needs every term written out first.
 """
 
+from collections.abc import Callable
+
 import tensorflow as tf
 
 
@@ -56,3 +58,17 @@ def sum_duplicates(slices: tf.IndexedSlices) -> tf.IndexedSlices:
         lambda: slices.values,
     )
     return tf.IndexedSlices(values, indices, slices.dense_shape)
+
+
+def gather_distinct(lookup: Callable[[tf.Tensor], tf.Tensor], ids: tf.Tensor) -> tf.Tensor:
+    """Returns `lookup(ids)`, with each distinct id looked up once.
+
+    The gradient of a table then comes as `tf.IndexedSlices` with unique indices. Where an index is
+    there twice, stock Keras optimizers square its parts apart and not their sum.
+
+    Args:
+        lookup: Returns `[k, ...]`, a row for each of the ids `[k]`.
+        ids: `[batch]` integers, in any order and with repeats.
+    """
+    distinct, places = tf.unique(ids)
+    return tf.gather(lookup(distinct), places)

@@ -12,7 +12,7 @@ MAY_IMPORT = {
     "datasets": {"datasets"},
     "saved_models": {"saved_models", "quatre_tf", "datasets"},
     "trainers": {"trainers", "saved_models", "quatre_tf", "datasets"},
-    "examples": {"examples", "saved_models", "datasets"},
+    "examples": {"examples", "trainers", "saved_models", "quatre_tf", "datasets"},
     "benchmarks": {"benchmarks", "trainers", "saved_models", "quatre_tf", "datasets"},
 }
 

@@ -5,6 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive
 
 
@@ -48,6 +49,8 @@ class QuaternionEmbedding(keras.layers.Layer):
             name="embeddings",
             shape=(self.num_embeddings, 4 * self.embedding_dim),
             initializer=self.embeddings_initializer,
+            # Mixed precision would cast the whole table for a few rows, and its gradient with it.
+            autocast=False,
         )
         super().build(input_shape)
 
@@ -61,7 +64,8 @@ class QuaternionEmbedding(keras.layers.Layer):
 
     def call(self, ids: tf.Tensor) -> tf.Tensor:
         """Returns `[..., 4, embedding_dim]` in the compute dtype for integer ids `[...]`."""
-        rows = self.lookup(tf.cast(ids, tf.int32) if not ids.dtype.is_integer else ids)
+        flat = tf.reshape(tf.cast(ids, tf.int32) if not ids.dtype.is_integer else ids, [-1])
+        rows = gather_distinct(self.lookup, flat)
         shape = tf.concat([tf.shape(ids), [4, self.embedding_dim]], axis=0)
         quaternions = tf.ensure_shape(
             tf.reshape(rows, shape), [*ids.shape.as_list(), 4, self.embedding_dim]

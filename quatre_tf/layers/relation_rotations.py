@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from quatre_tf.layers.quaternion_embedding import QuaternionEmbedding
 from quatre_tf.quaternion import conjugate, hamilton_product, normalize
+from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_choice, check_positive
 
 # Which of the rotations v_{r,1} (head) and v_{r,2} (tail) a variant learns; the others are 1.
@@ -111,9 +112,21 @@ class RelationRotations(keras.layers.Layer):
         """Returns `w_r` of every relation, `[num_relations, 4, embedding_dim]`, for inference."""
         return self.fold([table.embeddings.value for table in self.tables])
 
+    def tail_queries(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
+        """Returns `h ⊗ w_r` `[batch, 4, embedding_dim]` for heads like it and ids `[batch]`."""
+        return hamilton_product(heads, self._rotations(relations))
+
+    def head_queries(self, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
+        """Returns `t ⊗ conj(w_r)` `[batch, 4, embedding_dim]`: the adjoint, for tails like it."""
+        return hamilton_product(tails, conjugate(self._rotations(relations)))
+
+    def _rotations(self, relation_ids: tf.Tensor) -> tf.Tensor:
+        """Returns `w_r` `[batch, 4, embedding_dim]` in the dtype of the tables; folds each once."""
+        return gather_distinct(lambda ids: self.fold(self.lookup(ids)), relation_ids)
+
     def call(self, relation_ids: tf.Tensor) -> tf.Tensor:
         """Returns `w_r` `[batch, 4, embedding_dim]` in the compute dtype for ids `[batch]`."""
-        return tf.cast(self.fold(self.lookup(relation_ids)), self.compute_dtype)
+        return tf.cast(self._rotations(relation_ids), self.compute_dtype)
 
     def compute_output_shape(self, input_shape: Any) -> tuple:
         """Returns `(*input_shape, 4, embedding_dim)`."""

@@ -7,8 +7,9 @@ import keras
 import tensorflow as tf
 
 from quatre_tf.layers import QuaternionEmbedding, RelationRotations
-from quatre_tf.quaternion import conjugate, hamilton_product, inner_product
-from quatre_tf.validation import check_positive
+from quatre_tf.quaternion import conjugate, inner_product
+from quatre_tf.sparse_rows import gather_distinct
+from quatre_tf.validation import check_positive, describe
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
@@ -23,11 +24,19 @@ class QuatRE(keras.Model):
     a rank taken from lower precision would have made-up ties. Only `call` returns the compute
     dtype.
 
+    What a relation does is up to one layer, which may be your own (docs/library.md). It has
+
+    - `tail_queries(heads, relations)`: `[batch, 4, n]` for quaternions of heads `[batch, 4, n]` and
+      relation ids `[batch]`; the dot product of a query with a tail is the score of the triple;
+    - `head_queries(relations, tails)`: the same for the other side, with the same scores;
+    - `build`, which creates its weights for any input shape, and, to be saved, `get_config`.
+
     Args:
         num_entities: Number of entities.
         num_relations: Number of relations.
         embedding_dim: Quaternions per embedding (`n` of the paper).
-        variant: `"quatre"`, `"quate"`, `"quatre_head"` or `"quatre_tail"` (`RelationRotations`).
+        variant: `"quatre"`, `"quate"`, `"quatre_head"` or `"quatre_tail"` (`RelationRotations`), or
+            a layer of your own.
         reciprocal: Whether heads are asked for as tails of an inverse relation with rows of its
             own, row `num_relations + r` of the relation tables (Lacroix et al.). A triple then
             has two scores, one as a question for its tail and one for its head; `score_triples`
@@ -37,6 +46,7 @@ class QuatRE(keras.Model):
 
     Raises:
         ValueError: A size is not a positive integer, or the variant is unknown.
+        TypeError: The layer given as variant cannot make queries.
 
     Example:
         >>> model = QuatRE(num_entities=5, num_relations=2, embedding_dim=8)
@@ -53,7 +63,7 @@ class QuatRE(keras.Model):
         num_entities: int,
         num_relations: int,
         embedding_dim: int,
-        variant: str = "quatre",
+        variant: str | keras.layers.Layer = "quatre",
         reciprocal: bool = False,
         normalize_relations: bool = True,
         embeddings_initializer: Any = "glorot_uniform",
@@ -63,6 +73,8 @@ class QuatRE(keras.Model):
         self.num_entities = num_entities
         self.num_relations = num_relations
         self.embedding_dim = embedding_dim
+        if isinstance(variant, dict):
+            variant = keras.saving.deserialize_keras_object(variant)
         self.variant = variant
         self.reciprocal = reciprocal
         self.normalize_relations = normalize_relations
@@ -74,23 +86,33 @@ class QuatRE(keras.Model):
             dtype=self.dtype_policy,
             name="entities",
         )
-        self.relations = RelationRotations(
-            2 * check_positive("num_relations", num_relations) if reciprocal else num_relations,
-            embedding_dim,
-            variant,
-            normalize_relations,
-            self.embeddings_initializer.clone(),
-            dtype=self.dtype_policy,
-            name="relations",
-        )
+        check_positive("num_relations", num_relations)
+        self.relations = self._make_relations()
+        # XLA has neither tf.unique nor the sparse kernels of optimizers: "auto" of `compile` must
+        # not choose it.
+        self.supports_jit = False
         # The sizes are arguments, so the weights can exist at once: optimizers are built and
         # checkpoints restored before the first batch.
         self.build()
 
+    def _make_relations(self) -> keras.layers.Layer:
+        if isinstance(self.variant, keras.layers.Layer):
+            return _check_makes_queries(self.variant)
+        return RelationRotations(
+            2 * self.num_relations if self.reciprocal else self.num_relations,
+            self.embedding_dim,
+            self.variant,
+            self.normalize_relations,
+            self.embeddings_initializer.clone(),
+            dtype=self.dtype_policy,
+            name="relations",
+        )
+
     def build(self, input_shape: Any = None) -> None:
         """Creates all tables; the shape of the triples does not matter."""
-        self.entities.build(None)
-        self.relations.build(None)
+        for layer in (self.entities, self.relations):
+            if not layer.built:
+                layer.build((None,))
         self.built = True
 
     def call(self, triples: tf.Tensor) -> tf.Tensor:
@@ -100,13 +122,13 @@ class QuatRE(keras.Model):
 
     def score_triples(self, heads: tf.Tensor, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
         """Returns the scores `[batch]` of triples given as three id tensors `[batch]`."""
-        queries = self._as_quaternions(self.tail_queries(heads, relations))
-        return inner_product(queries, self._entity_quaternions(tails))
+        ids = tf.concat([heads, tails], axis=0)
+        head, tail = tf.split(self._as_quaternions(gather_distinct(self.entities.lookup, ids)), 2)
+        return inner_product(self.relations.tail_queries(head, relations), tail)
 
     def tail_queries(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
         """Returns `h ⊗ w_r` `[batch, 4n]`, whose dot products with entity rows are scores."""
-        rotations = self.relations.fold(self.relations.lookup(relations))
-        return self._flat(hamilton_product(self._entity_quaternions(heads), rotations))
+        return self._flat(self.relations.tail_queries(self._entity_quaternions(heads), relations))
 
     def head_queries(self, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
         """Returns `t ⊗ conj(w_r)` `[batch, 4n]`, whose dot products with entity rows are scores.
@@ -115,8 +137,7 @@ class QuatRE(keras.Model):
         """
         if self.reciprocal:
             return self.tail_queries(tails, relations + self.num_relations)
-        rotations = conjugate(self.relations.fold(self.relations.lookup(relations)))
-        return self._flat(hamilton_product(self._entity_quaternions(tails), rotations))
+        return self._flat(self.relations.head_queries(relations, self._entity_quaternions(tails)))
 
     def query_rotations(self, relation_rows: Sequence[tf.Tensor] | None = None) -> tf.Tensor:
         """Returns what an entity is multiplied with to ask a question: `[2 * num_relations, 4, n]`.
@@ -126,7 +147,16 @@ class QuatRE(keras.Model):
         Args:
             relation_rows: The relation tables as tensors, to take a gradient through; None: read
                 them.
+
+        Raises:
+            TypeError: The relations are a layer that rotates nothing.
         """
+        if not isinstance(self.relations, RelationRotations):
+            raise TypeError(
+                "Only RelationRotations have rotations: the export and the objectives in closed "
+                "form are made of them. Score with `score_tails`, `score_heads` and "
+                f"`score_triples`. {describe('variant', self.variant)}"
+            )
         if relation_rows is None:
             folded = self.relations.folded()
         else:
@@ -165,8 +195,20 @@ class QuatRE(keras.Model):
             "num_entities": self.num_entities,
             "num_relations": self.num_relations,
             "embedding_dim": self.embedding_dim,
-            "variant": self.variant,
+            "variant": self.variant
+            if isinstance(self.variant, str)
+            else keras.saving.serialize_keras_object(self.variant),
             "reciprocal": self.reciprocal,
             "normalize_relations": self.normalize_relations,
             "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
         }
+
+
+def _check_makes_queries(layer: keras.layers.Layer) -> keras.layers.Layer:
+    for method in ("tail_queries", "head_queries"):
+        if not callable(getattr(layer, method, None)):
+            raise TypeError(
+                f"A layer given as `variant` needs the methods tail_queries(heads, relations) and "
+                f"head_queries(relations, tails); it has no {method}. {describe('variant', layer)}"
+            )
+    return layer

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf import VARIANTS, QuatRE
+from quatre_tf import VARIANTS, QuatRE, RelationRotations
 from tests import reference
 
 ENTITIES, RELATIONS, DIM = 13, 4, 6
@@ -95,3 +95,21 @@ def test_keras_fit_trains_it(triples):
     first = model.evaluate(triples, labels, verbose=0)
     model.fit(triples, labels, epochs=60, verbose=0)
     assert model.evaluate(triples, labels, verbose=0) < 0.9 * first
+
+
+class FreeRotations(RelationRotations):
+    """w_r is the relation's row as it is."""
+
+    def fold(self, rows):
+        return tf.reshape(rows[0], [-1, 4, self.embedding_dim])
+
+
+def test_rotations_folded_in_another_way_take_the_place_of_the_paper_s(triples):
+    model = QuatRE(ENTITIES, RELATIONS, DIM, FreeRotations(RELATIONS, DIM, "quate"))
+    rotations = reference.split(model.relations.relation.embeddings.numpy())
+    conjugates = rotations * np.array([1, -1, -1, -1])[:, np.newaxis]
+    np.testing.assert_allclose(model.query_rotations(), np.concatenate([rotations, conjugates]))
+    entities = reference.split(model.entities.embeddings.numpy())
+    h, r, t = triples.T
+    expected = np.sum(reference.hamilton(entities[h], rotations[r]) * entities[t], axis=(1, 2))
+    np.testing.assert_allclose(model(triples), expected, rtol=1e-4, atol=1e-7)

@@ -1,0 +1,39 @@
+"""Trains on a file of triples of one's own: splits it, trains, ranks the test split and exports.
+
+Usage: python -m examples.train_own_tsv --triples=facts.tsv --output=runs/facts
+
+It is `datasets.prepare` and `trainers.fit` called as functions; the two programs have all options.
+"""
+
+import pathlib
+from collections.abc import Sequence
+
+from absl import flags
+
+from datasets.program import import_tensorflow, run_program
+
+_TRIPLES = flags.DEFINE_string(
+    "triples", None, "A line a triple: head TAB relation TAB tail.", required=True
+)
+_OUTPUT = flags.DEFINE_string("output", None, "Where splits and run are kept.", required=True)
+_EPOCHS = flags.DEFINE_integer("epochs", 50, "Epochs of 100 steps.", lower_bound=1)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Prepares a data set from the file and trains on it."""
+    del argv
+    from datasets.preparing import Source, prepare
+    from trainers import config
+
+    output = pathlib.Path(_OUTPUT.value)
+    prepare(Source(_TRIPLES.value), output / "graph")
+
+    import_tensorflow()
+    from trainers.fitting import fit
+
+    settings = {"epochs": _EPOCHS.value, "validate_every": min(10, _EPOCHS.value)}
+    fit(config.resolve(str(output / "graph"), "paper", settings), output / "run")
+
+
+if __name__ == "__main__":
+    run_program(main)

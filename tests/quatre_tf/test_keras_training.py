@@ -1,0 +1,158 @@
+"""The model under plain Keras: fit, evaluate, predict, save."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from quatre_tf import LogisticLoss, QuatRE, SparseAdagrad, labelled_triples
+from tests import batches, reference
+
+ENTITIES, RELATIONS, DIM = 5, 2, 2
+
+
+@pytest.fixture
+def triples(rng):
+    """Twelve triples of five entities: every id is there many times."""
+    return rng.integers(0, [ENTITIES, RELATIONS, ENTITIES], [12, 3], np.int32)
+
+
+@pytest.fixture
+def labels(rng):
+    return rng.choice([-1.0, 1.0], 12)
+
+
+def make(optimizer=None, **compile_options):
+    keras.utils.set_random_seed(3)
+    model = QuatRE(ENTITIES, RELATIONS, DIM, embeddings_initializer="random_normal")
+    model.compile(optimizer or SparseAdagrad(0.1), LogisticLoss(), **compile_options)
+    return model
+
+
+def losses(scores, labels):
+    return np.log1p(np.exp(-labels * scores))
+
+
+def mean_loss(tables, triples, labels):
+    """The loss of the tables entities, relation, head rotation, tail rotation, in NumPy."""
+    h, r, t = triples.T
+    entities, relation, head, tail = tables
+    scores = reference.scores(entities[h], relation[r], entities[t], head[r], tail[r])
+    return losses(scores, labels).mean()
+
+
+def numpy_gradients(tables, triples, labels, step=1e-6):
+    """Central differences, one number after the other."""
+    gradients = [np.zeros_like(table) for table in tables]
+    for table, gradient in zip(tables, gradients, strict=True):
+        for place in np.ndindex(table.shape):
+            value = table[place]
+            ends = []
+            for table[place] in (value + step, value - step):
+                ends.append(mean_loss(tables, triples, labels))
+            table[place] = value
+            gradient[place] = (ends[0] - ends[1]) / (2 * step)
+    return gradients
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [SparseAdagrad(0.1, initial_accumulator_value=1e-3), keras.optimizers.Adagrad(0.1, 1e-3)],
+    ids=["SparseAdagrad", "keras.Adagrad"],
+)
+def test_a_step_of_fit_is_the_step_of_numpy(triples, labels, optimizer):
+    """Ids repeat: an optimizer that squares the parts of a row's gradient apart would differ."""
+    model = make(optimizer)
+    tables = [weight.astype(np.float64) for weight in model.get_weights()]
+    gradients = numpy_gradients(tables, triples, labels)
+    model.fit(triples, labels, batch_size=len(triples), shuffle=False, verbose=0)
+    for found, table, gradient in zip(model.get_weights(), tables, gradients, strict=True):
+        expected, _ = reference.adagrad(table, np.full(table.shape, 1e-3), gradient, 0.1, 0.0)
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_gradients_are_sparse_with_each_row_once(triples, policy):
+    model = QuatRE(ENTITIES, RELATIONS, DIM, dtype=keras.DTypePolicy(policy))
+    with tf.GradientTape() as tape:
+        scores = model(triples)
+    for gradient in tape.gradient(scores, [weight.value for weight in model.weights]):
+        assert isinstance(gradient, tf.IndexedSlices)
+        assert len(set(gradient.indices.numpy())) == len(gradient.indices)
+
+
+def test_eager_and_compiled_training_agree(triples, labels):
+    compiled, eager = make(), make(run_eagerly=True)
+    for model in (compiled, eager):
+        model.fit(triples, labels, batch_size=5, epochs=2, shuffle=False, verbose=0)
+    for one, other in zip(compiled.get_weights(), eager.get_weights(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+def test_evaluate_and_predict(rng, triples, labels):
+    model = make()
+    expected = reference.model_scores(model, triples)
+    np.testing.assert_allclose(model.predict(triples, verbose=0), expected, rtol=1e-4, atol=1e-7)
+    weights = rng.random(len(triples))
+    loss = model.evaluate(triples, labels, sample_weight=weights, verbose=0)
+    assert loss == pytest.approx(np.mean(weights * losses(expected, labels)), rel=1e-5)
+
+
+def test_saving_keeps_everything(tmp_path, triples, labels):
+    """Scores and optimizer are the same to the last bit, and so is training that goes on."""
+    model = make(SparseAdagrad(0.1, global_clipnorm=0.5))
+    options = {"batch_size": 5, "shuffle": False, "verbose": 0}
+    model.fit(triples, labels, **options)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    assert isinstance(loaded.loss, LogisticLoss)
+    assert loaded.get_config() == model.get_config()
+    np.testing.assert_array_equal(
+        loaded.predict(triples, verbose=0), model.predict(triples, verbose=0)
+    )
+    for one in (model, loaded):
+        one.fit(triples, labels, **options)
+    assert int(loaded.optimizer.iterations) == 6
+    pairs = zip(
+        model.weights + model.optimizer.variables,
+        loaded.weights + loaded.optimizer.variables,
+        strict=True,
+    )
+    for one, other in pairs:
+        np.testing.assert_array_equal(one.numpy(), other.numpy(), err_msg=one.path)
+
+
+def test_batches_are_traced_once(rng):
+    model = make()
+    batch = batches.random_batch(rng, ENTITIES, RELATIONS, batch_size=4, num_negatives=3)
+    calls = []
+    tail_queries = model.relations.tail_queries
+    model.relations.tail_queries = lambda *ids: calls.append(1) or tail_queries(*ids)
+    data = tf.data.Dataset.from_tensors(batch._asdict()).repeat().map(labelled_triples)
+    model.fit(data, steps_per_epoch=2, shuffle=False, verbose=0)
+    traces = len(calls)
+    assert traces
+    model.fit(data, steps_per_epoch=3, epochs=2, shuffle=False, verbose=0)
+    assert len(calls) == traces
+
+
+def test_labelled_triples_are_those_of_the_batch(rng):
+    batch = batches.random_batch(rng, 50, 7, batch_size=6, num_negatives=4)
+    triples, labels = labelled_triples(batch._asdict())
+    expected, signs = batches.as_triples(batch)
+    np.testing.assert_array_equal(triples, expected)
+    np.testing.assert_array_equal(labels, signs)
+
+
+def test_xla_is_not_chosen_where_there_is_a_choice():
+    assert not QuatRE(ENTITIES, RELATIONS, DIM).supports_jit
+
+
+def test_summary_has_a_row_a_layer(capsys):
+    make().summary(print_fn=print)
+    shown = capsys.readouterr().out
+    rows = [[cell.strip() for cell in line.split("│")] for line in shown.splitlines()]
+    parameters = {row[1]: row[3] for row in rows if len(row) == 5}
+    # Rows of 4 n = 8 numbers: five entities; two relations in each of three tables.
+    assert parameters["entities (QuaternionEmbedding)"] == "40"
+    assert parameters["relations (RelationRotations)"] == "48"
