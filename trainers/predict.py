@@ -1,6 +1,10 @@
-"""Completes (head, relation, ?) with tails, or (?, relation, tail) with heads.
+"""Completes (head, relation, ?) and (?, relation, tail), and finds what a graph lacks.
 
-Usage: python -m trainers.predict --run_dir=DIR --head=Uruguay --relation=official_language
+python -m trainers.predict --run_dir=DIR --head=Uruguay --relation=official_language --explain
+python -m trainers.predict --run_dir=DIR --queries=questions.tsv --format=csv --output=answers.csv
+python -m trainers.predict --run_dir=DIR --missing --relation=borders
+
+docs/predicting.md explains what is shown.
 """
 
 from collections.abc import Sequence
@@ -8,35 +12,83 @@ from collections.abc import Sequence
 from absl import flags
 
 from datasets.program import import_tensorflow, run_program
+from trainers.answering.formats import FORMATS, write
+from trainers.answering.questions import ASKED, QuestionReader, read_lines
 from trainers.errors import ConfigError
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
-_HEAD = flags.DEFINE_string("head", None, "The head; its tails are asked.")
-_TAIL = flags.DEFINE_string("tail", None, "The tail; its heads are asked.")
-_RELATION = flags.DEFINE_string("relation", None, "The relation.", required=True)
+_HEAD = flags.DEFINE_string("head", "", "Name or label of the head; its tails are asked.")
+_TAIL = flags.DEFINE_string("tail", "", "Name or label of the tail; its heads are asked.")
+_RELATION = flags.DEFINE_string("relation", "", "The relation.")
+_QUERIES = flags.DEFINE_string(
+    "queries",
+    None,
+    "File with a question a line, head TAB relation TAB ? or ? TAB relation TAB tail; also .csv, "
+    "and either as .gz.",
+)
+_MISSING = flags.DEFINE_bool(
+    "missing", False, "Show the most plausible facts of --relation that the graph lacks."
+)
 _TOP_K = flags.DEFINE_integer("top_k", 10, "How many answers.", lower_bound=1)
 _INCLUDE_KNOWN = flags.DEFINE_bool("include_known", False, "Also show facts of the data set.")
+_CANDIDATES = flags.DEFINE_enum(
+    "candidates",
+    None,
+    ["all", "seen"],
+    "Answer with all entities, or with those that train has in this place of the relation. By "
+    "default all; with --missing, seen.",
+)
+_EXPLAIN = flags.DEFINE_bool("explain", False, "Show the known facts that are most alike.")
+_FORMAT = flags.DEFINE_enum("format", "table", FORMATS, "For people or for programs.")
+_OUTPUT = flags.DEFINE_string("output", None, "Write to this file, not to standard output.")
+_EXPLAINED = 3
 
 
 def main(argv: Sequence[str]) -> None:
-    """Translates the flags; see `trainers.predicting.complete`."""
+    """Translates the flags; see `trainers.answering.reports`."""
     del argv
-    if (_HEAD.value is None) == (_TAIL.value is None):
-        raise ConfigError("Give exactly one of --head and --tail; the other one is predicted.")
-
+    _check_flags()
+    # Before TensorFlow: a file that cannot be read is told at once.
+    lines = read_lines(_QUERIES.value) if _QUERIES.value else []
     import_tensorflow()
     from saved_models.trained import load_trained
-    from trainers import predicting
+    from trainers.answering.predicting import Options
+    from trainers.answering.reports import report_answers, report_missing
 
-    completions = predicting.complete(
-        load_trained(_RUN_DIR.value),
-        relation=_RELATION.value,
-        head=_HEAD.value,
-        tail=_TAIL.value,
-        top_k=_TOP_K.value,
-        include_known=_INCLUDE_KNOWN.value,
-    )
-    print(predicting.as_table(completions))
+    trained = load_trained(_RUN_DIR.value)
+    candidates = _CANDIDATES.value or ("seen" if _MISSING.value else "all")
+    explain = _EXPLAINED if _EXPLAIN.value else 0
+    options = Options(_TOP_K.value, _INCLUDE_KNOWN.value, candidates, explain)
+    if _MISSING.value:
+        report = report_missing(trained, _RELATION.value, options)
+    else:
+        reader = QuestionReader(trained.graph)
+        if lines:
+            questions = reader.questions(lines)
+        else:
+            fields = _HEAD.value or ASKED, _RELATION.value, _TAIL.value or ASKED
+            questions = [reader.question(*fields)]
+        report = report_answers(trained, questions, options, titles=bool(lines))
+    write(report, _FORMAT.value, _OUTPUT.value)
+
+
+def _check_flags() -> None:
+    """Raises ConfigError unless the flags say one thing to do."""
+    given = [f"--{flag.name}" for flag in (_HEAD, _TAIL, _RELATION, _QUERIES) if flag.value]
+    if _MISSING.value:
+        given = [f"--{_MISSING.name}", *given]
+    if _MISSING.value and _INCLUDE_KNOWN.value:
+        raise ConfigError("--missing shows what is not known: leave --include_known out.")
+    if given not in (
+        ["--head", "--relation"],
+        ["--tail", "--relation"],
+        ["--queries"],
+        ["--missing", "--relation"],
+    ):
+        raise ConfigError(
+            "Give --relation and either --head or --tail, the other one is predicted; or --queries "
+            f"with a file; or --missing and --relation. Received: {', '.join(given) or 'none'}."
+        )
 
 
 if __name__ == "__main__":

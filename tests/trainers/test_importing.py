@@ -12,7 +12,7 @@ from datasets.errors import DataError
 from saved_models.trained import load_trained
 from tests.golden import NAMES, folder_from, load_golden
 from trainers import config as configs
-from trainers import predicting
+from trainers.answering import predicting
 from trainers.errors import ConfigError
 from trainers.evaluator import Evaluator
 from trainers.fitting import fit

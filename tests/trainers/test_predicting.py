@@ -1,11 +1,17 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
 from datasets import catalog
 from datasets.errors import DataError, UnknownNameError
 from quatre_tf import QuatRE
+from saved_models.calibration import Calibration
+from saved_models.platt import Curves
 from saved_models.trained import Trained, load_trained
-from trainers import predicting
+from trainers.answering import predicting
+from trainers.answering.predicting import Options, Predictor
+from trainers.answering.questions import Question
 from trainers.evaluator import Evaluator
 
 
@@ -38,7 +44,6 @@ def test_heads_and_known_facts(trained):
     fact.append(trained.graph.entities.id("p8"))
     (split,) = [name for name, triples in splits.items() if fact in triples.tolist()]
     assert {a.entity: a.known for a in answers if a.known} == {"p0": split}
-    assert "p0" in predicting.as_table(answers)
 
 
 def test_unknown_name_has_the_closest_ones(trained):
@@ -48,9 +53,44 @@ def test_unknown_name_has_the_closest_ones(trained):
         predicting.complete(trained, tail="q8", relation="parent_of")
 
 
-def test_table_leaves_out_empty_columns():
-    answers = [predicting.Completion("France", 1.5, "", "")]
-    assert predicting.as_table(answers).split() == ["entity", "score", "1", "France", "1.500"]
+def test_both_directions_in_one_batch_keep_their_order(trained, monkeypatch):
+    """As if each were asked alone, however the questions fall into batches."""
+    asked = [("p0", "tail"), ("p8", "head"), ("p1", "tail"), ("p9", "head"), ("p2", "tail")]
+    questions = [Question("parent_of", *question) for question in asked]
+    alone = [
+        predicting.complete(trained, relation="parent_of", top_k=4, **{side: name})
+        for name, side in [(n, "head" if a == "tail" else "tail") for n, a in asked]
+    ]
+    monkeypatch.setattr(predicting, "_BATCH", 2)
+    answers = list(Predictor(trained, Options(top_k=4)).answers(questions))
+    assert [[a.entity for a in row] for row in answers] == [[a.entity for a in r] for r in alone]
+
+
+def test_seen_candidates_are_those_of_the_place_in_train(trained):
+    graph = trained.graph
+    train = graph.train[graph.train[:, 1] == graph.relations.id("parent_of")]
+    options = Options(top_k=99, include_known=True, candidates="seen")
+    (answers,) = Predictor(trained, options).answers([Question("parent_of", "p0", "tail")])
+    assert {a.entity for a in answers} == set(graph.entities.names[np.unique(train[:, 2])])
+
+
+def test_probabilities_are_those_of_the_calibration(trained, monkeypatch):
+    curves = np.tile([2.0, -0.5], (trained.graph.num_relations, 1))
+    monkeypatch.setattr(
+        predicting, "calibration_of", lambda _: Calibration(Curves(curves[0], curves))
+    )
+    for answer in predicting.complete(trained, head="p0", relation="parent_of"):
+        expected = 1 / (1 + np.exp(-(2.0 * answer.score - 0.5)))
+        assert answer.probability == pytest.approx(expected, rel=1e-5)
+
+
+def test_no_probabilities_without_a_validation_split(trained, capsys):
+    graph = dataclasses.replace(trained.graph, valid=np.zeros([0, 3], np.int32))
+    answers = predicting.complete(
+        dataclasses.replace(trained, graph=graph), head="p0", relation="parent_of"
+    )
+    assert [a.probability for a in answers] == [None] * 10
+    assert "No calibrated probabilities: The valid split" in capsys.readouterr().err
 
 
 def test_evaluator_agrees_with_a_naive_ranking(trained):
