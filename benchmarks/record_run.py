@@ -16,7 +16,8 @@ from absl import flags
 
 from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
-from trainers.config import TrainConfig, preset
+from trainers.commands import command_of
+from trainers.config import TrainConfig
 from trainers.errors import ConfigError
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
@@ -56,19 +57,6 @@ def record_of(run_dir: pathlib.Path, evaluation: pathlib.Path) -> dict[str, Any]
         "validation": curve_of(records),
         "test": test,
     }
-
-
-def command_of(config: TrainConfig) -> str:
-    """Returns the command of a run: the flags that differ from its preset."""
-    usual = TrainConfig(**preset(config.dataset, config.recipe))
-    given = [f"--dataset={config.dataset}"]
-    if config.recipe != TrainConfig.recipe:
-        given.append(f"--recipe={config.recipe}")
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if field.name not in ("dataset", "recipe") and value != getattr(usual, field.name):
-            given.append(f"--{field.name}={value}")
-    return " ".join(["python -m trainers.fit", *given])
 
 
 def curve_of(records: Sequence[dict[str, Any]]) -> list[dict[str, float]]:

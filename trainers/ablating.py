@@ -1,10 +1,8 @@
 """The paper's ablation: the variants under one budget and the same seeds, run after run."""
 
-import dataclasses
 import json
 import os
 import pathlib
-import shutil
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,10 +12,10 @@ from saved_models.trained import load_trained
 from trainers.ablation_plan import Ablation
 from trainers.ablation_table import summarize
 from trainers.config import TrainConfig
-from trainers.errors import ConfigError
 from trainers.evaluating import Options, evaluate_run
 from trainers.fitting import fit
 from trainers.run_directory import RunDirectory
+from trainers.run_series import check_same, drop_unless_resumable
 
 
 def run_ablation(
@@ -49,7 +47,7 @@ def run_ablation(
     wanted = ablation.configs()
     # All of them first: a conflict should not show after days of training.
     for name, config in wanted.items():
-        _check_same(config, RunDirectory(output / name))
+        check_same(config, RunDirectory(output / name))
     for number, (name, config) in enumerate(wanted.items(), start=1):
         print(f"\n[{number}/{len(wanted)}] {name}", flush=True)
         _finish(config, RunDirectory(output / name), data_dir, manual_dir)
@@ -65,33 +63,12 @@ def run_ablation(
     return summary
 
 
-def _check_same(config: TrainConfig, run: RunDirectory) -> None:
-    """Expects the run, if it is there, to have these settings."""
-    if not run.has_run:
-        return
-    stored = TrainConfig.from_file(run.config_file)
-    differences = [
-        f"{field.name} is {getattr(stored, field.name)!r} there, wanted "
-        f"{getattr(config, field.name)!r}"
-        for field in dataclasses.fields(config)
-        if getattr(stored, field.name) != getattr(config, field.name)
-    ]
-    if differences:
-        raise ConfigError(
-            f"{run.path} holds a run with other settings: {'; '.join(differences)}. Runs of one "
-            "table share one budget: give the same flags, or choose another --output."
-        )
-
-
 def _finish(config: TrainConfig, run: RunDirectory, data_dir: Any, manual_dir: Any) -> None:
     """Trains a run as far as it has to be."""
     if run.test_metrics_file.exists():
         print("Finished before.")
         return
-    if run.has_run and not any(run.checkpoints.glob("*.index")):
-        # Killed before its first checkpoint: there is nothing to resume.
-        with run.locked():
-            shutil.rmtree(run.path)
+    drop_unless_resumable(run)
     fit(config, run.path, resume=run.has_run, data_dir=data_dir, manual_dir=manual_dir)
 
 

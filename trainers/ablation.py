@@ -16,7 +16,6 @@ from datasets import catalog
 from datasets.program import import_tensorflow, run_program
 from trainers import setting_flags
 from trainers.ablation_plan import Ablation
-from trainers.errors import ConfigError
 
 _DATASET = flags.DEFINE_string(
     "dataset", None, "Name of a data set, or the path of a folder.", required=True
@@ -41,7 +40,9 @@ def main(argv: Sequence[str]) -> int:
     catalog.check(_DATASET.value)
     settings = _BUDGET.given()
     recipe = settings.pop("recipe", "paper")
-    ablation = Ablation(_DATASET.value, _VARIANTS.value, _seeds(_SEEDS.value), recipe, settings)
+    ablation = Ablation(
+        _DATASET.value, _VARIANTS.value, setting_flags.seeds_of(_SEEDS.value), recipe, settings
+    )
 
     import_tensorflow()
     from trainers.ablating import run_ablation
@@ -55,14 +56,6 @@ def main(argv: Sequence[str]) -> int:
         return 130
     print(f"\n{ablation_text(summary)}\n\nFigures: {output / 'ablation.json'}")
     return 0
-
-
-def _seeds(texts: Sequence[str]) -> list[int]:
-    try:
-        return [int(text) for text in texts]
-    except ValueError:
-        received = ",".join(texts)
-        raise ConfigError(f"--seeds must be integers: 1,2,3. Received: {received}.") from None
 
 
 if __name__ == "__main__":

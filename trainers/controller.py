@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,7 @@ from trainers.config import TrainConfig
 from trainers.errors import TrainingError
 from trainers.evaluator import Evaluator
 from trainers.planning import Plan
-from trainers.run_directory import RunDirectory
-from trainers.summaries import Summaries
+from trainers.summaries.writer import Summaries
 from trainers.trainer import Progress, Trainer
 
 # A call of the inner loop takes about this long: Ctrl-C is answered after the call.
@@ -27,6 +27,15 @@ _SAMPLE_SECONDS = 300.0
 _SAMPLE_TRIPLES = 256
 _FIRST_LOG_SECONDS = 15.0
 _LOG_SECONDS = 60.0
+
+# Takes the epoch and the figures of a validation; returns whether training goes on.
+OnValidation = Callable[[float, Mapping[str, float]], bool]
+
+
+def always(epoch: float, metrics: Mapping[str, float]) -> bool:
+    """Goes on: the run's own plan and patience say when it ends."""
+    del epoch, metrics
+    return True
 
 
 class Clock:
@@ -52,7 +61,7 @@ class Controller:
     def __init__(
         self,
         config: TrainConfig,
-        run: RunDirectory,
+        summaries: Summaries,
         trainer: Trainer,
         checkpoints: Checkpoints,
         state: RunState,
@@ -60,10 +69,9 @@ class Controller:
         plan: Plan,
         clock: Clock,
     ):
-        self._config, self._run, self._trainer = config, run, trainer
+        self._config, self._summaries, self._trainer = config, summaries, trainer
         self._checkpoints, self._state, self._evaluator = checkpoints, state, evaluator
         self._plan, self._clock = plan, clock
-        self._summaries = Summaries(run)
         self._steps_per_call = 1
         self._due = {
             "checkpoint": self._clock.seconds + _CHECKPOINT_SECONDS,
@@ -92,23 +100,28 @@ class Controller:
     def _is_validation_due(self) -> bool:
         return self._plan.is_validation_due(self.step, self._clock.seconds)
 
-    def run(self) -> None:
+    def run(self, on_validation: OnValidation = always) -> None:
         """Trains to the end of the plan or until validation stopped getting better.
+
+        Args:
+            on_validation: Asked after each validation whether to go on; the checkpoint is written
+                in either case.
 
         Raises:
             TrainingError: The loss is not finite any more. What was good stays.
             KeyboardInterrupt: Ctrl-C; a checkpoint was written.
         """
+        goes_on = True
         with _Bar(self._plan_end(), self.step) as bar:
             try:
-                while (steps := self._steps_to_go) and not self._out_of_patience():
+                while goes_on and (steps := self._steps_to_go) and not self._out_of_patience():
                     self._train_call(steps, bar)
                     if not self._is_validation_due and self._is_due("sample", _SAMPLE_SECONDS):
                         self._validate_sample(bar)
                     # Asked after the sample, which may have used up the last of a budget.
                     due = self._is_validation_due
                     if due:
-                        self._validate(bar)
+                        goes_on = on_validation(self.epoch, self._validate(bar))
                     if due or self._is_due("checkpoint", _CHECKPOINT_SECONDS):
                         self._save()
             except KeyboardInterrupt:
@@ -154,21 +167,23 @@ class Controller:
         )
         bar.advance(num_steps, self._plan_end(), self.epoch, progress.loss, rate)
 
-    def _validate(self, bar: "_Bar") -> None:
+    def _validate(self, bar: "_Bar") -> dict[str, float]:
         start = self._clock.seconds
-        result = self._evaluator.evaluate(self._trainer.model, "valid")
-        self._plan.saw_validation(self._clock.seconds, self._clock.seconds - start)
-        metrics = result["candidates"]["all"]["both"]
+        ranks = self._evaluator.rank(self._trainer.model, "valid")
+        metrics = self._evaluator.summarize(ranks)["candidates"]["all"]["both"]
         self._write("valid/all", metrics)
+        self._summaries.write_validation(self._trainer.model, ranks, self.step)
+        self._plan.saw_validation(self._clock.seconds, self._clock.seconds - start)
         value = metrics[self._config.best_by]
         better = value > self._state.best_value.numpy()
         if better:
-            save_best(self._trainer.model, self._run.path)
+            save_best(self._trainer.model, self._summaries.run.path)
             self._state.best_value.assign(value)
             self._state.best_step.assign(self.step)
         self._state.stale.assign(0 if better else self._state.stale + 1)
         mark = "  best so far" if better else ""
         bar.write(f"epoch {self.epoch:g}  valid  {report.metric_line(metrics)}{mark}")
+        return metrics
 
     def _validate_sample(self, bar: "_Bar") -> None:
         result = self._evaluator.evaluate(self._trainer.model, "valid", max_triples=_SAMPLE_TRIPLES)

@@ -1,9 +1,12 @@
 """A whole run as one function: data, training, test, export."""
 
+import contextlib
+import dataclasses
 import json
 import os
 import pathlib
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -17,12 +20,14 @@ from saved_models.trained import Trained, load_model
 from trainers import report
 from trainers.checkpoints import Checkpoints, RunState
 from trainers.config import TrainConfig
-from trainers.controller import Clock, Controller
+from trainers.controller import Clock, Controller, OnValidation, always
 from trainers.errors import ConfigError
 from trainers.evaluator import Evaluator
 from trainers.planning import BudgetPlan, EpochPlan, Plan
 from trainers.run_directory import RunDirectory
 from trainers.strategies import make_strategy
+from trainers.summaries.final import write_final_summaries
+from trainers.summaries.writer import Summaries
 from trainers.trainer import Trainer
 
 
@@ -51,6 +56,59 @@ def fit(
         DataError: The data set cannot be had.
         TrainingError: The loss is not finite any more.
     """
+    with _begun(config, run_dir, resume, data_dir, manual_dir) as session:
+        _train(session)
+        return _finish(session.run, session.graph, session.evaluator)
+
+
+def train(
+    config: TrainConfig,
+    run_dir: pathlib.Path,
+    *,
+    resume: bool = False,
+    data_dir: str | os.PathLike | None = None,
+    manual_dir: str | os.PathLike | None = None,
+    on_validation: OnValidation = always,
+) -> None:
+    """Trains only: the test split is not ranked and nothing is exported.
+
+    `fit` with `resume` does the rest later, and the training that `on_validation` left undone.
+
+    Args:
+        config: As `fit`.
+        run_dir: As `fit`.
+        resume: As `fit`.
+        data_dir: As `fit`.
+        manual_dir: As `fit`.
+        on_validation: Asked after each validation whether to go on; see `Controller.run`.
+
+    Raises:
+        ConfigError: As `fit`.
+        DataError: As `fit`.
+        TrainingError: As `fit`.
+    """
+    with _begun(config, run_dir, resume, data_dir, manual_dir) as session:
+        _train(session, on_validation)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Session:
+    """A run while this process holds its folder."""
+
+    config: TrainConfig
+    run: RunDirectory
+    graph: Graph
+    strategy: tf.distribute.Strategy
+    evaluator: Evaluator
+    resumed: bool
+    started: float
+
+
+@contextlib.contextmanager
+def _begun(
+    config: TrainConfig, run_dir: pathlib.Path, resume: bool, data_dir: Any, manual_dir: Any
+) -> Iterator[_Session]:
+    """Begins a run, or takes up the one that is there."""
     started = time.monotonic()
     run = RunDirectory(run_dir)
     _check_fresh(run, resume)
@@ -65,8 +123,7 @@ def fit(
         _check_fresh(run, resume)
         run.begin(config, graph)
         evaluator = Evaluator(graph, config.tie_policy, config.seed)
-        _train(config, run, graph, evaluator, strategy, resume, started)
-        return _finish(run, graph, evaluator)
+        yield _Session(config, run, graph, strategy, evaluator, resume, started)
 
 
 def _check_fresh(run: RunDirectory, resume: bool) -> None:
@@ -77,25 +134,22 @@ def _check_fresh(run: RunDirectory, resume: bool) -> None:
         )
 
 
-def _train(
-    config: TrainConfig,
-    run: RunDirectory,
-    graph: Graph,
-    evaluator: Evaluator,
-    strategy: tf.distribute.Strategy,
-    resume: bool,
-    started: float,
-) -> None:
-    trainer, state = Trainer(config, graph, strategy), RunState()
+def _train(session: _Session, on_validation: OnValidation = always) -> None:
+    config, run, graph = session.config, session.run, session.graph
+    trainer, state = Trainer(config, graph, session.strategy), RunState()
     checkpoints = Checkpoints(run.checkpoints, trainer, state)
-    if resume:
+    if session.resumed:
         checkpoints.restore()
     _introduce(config, run, graph, trainer)
-    clock = Clock(started, before=float(state.seconds.numpy()))
+    clock = Clock(session.started, before=float(state.seconds.numpy()))
     plan: Plan = EpochPlan(config, trainer.recipe.steps_per_epoch)
     if config.budget_minutes:
         plan = BudgetPlan(config, clock.seconds, test_share=len(graph.test) / len(graph.valid))
-    Controller(config, run, trainer, checkpoints, state, evaluator, plan, clock).run()
+    summaries = Summaries(run, config, graph)
+    controller = Controller(
+        config, summaries, trainer, checkpoints, state, session.evaluator, plan, clock
+    )
+    controller.run(on_validation)
     if config.budget_minutes and state.best_value.numpy() < 0:
         raise ConfigError(
             f"--budget_minutes={config.budget_minutes:g} was over before the first validation, so "
@@ -124,7 +178,9 @@ def _finish(run: RunDirectory, graph: Graph, evaluator: Evaluator) -> dict[str, 
     model = load_model(run.path)
     result = evaluator.evaluate(model, "test")
     run.test_metrics_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    calibration = calibrate(Trained(model, graph, run.path))
+    trained = Trained(model, graph, run.path)
+    write_final_summaries(run, trained, result)
+    calibration = calibrate(trained)
     exported = export_scorer(build_scorer(model, graph, calibration), run.saved_model)
     print(f"\n{report.evaluation_table(result)}\n")
     print(f"Test metrics: {run.test_metrics_file}")

@@ -1,12 +1,13 @@
 """Flags that several programs share: the settings of `TrainConfig`, and where data lie."""
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from absl import flags
 
 from trainers import config as configs
+from trainers.errors import ConfigError
 
 _CHOICES = {
     "recipe": configs.RECIPES,
@@ -83,6 +84,19 @@ class DataFlags:
     def given(self) -> dict[str, str | None]:
         """Returns the keyword arguments that `datasets.catalog.load` wants."""
         return {"data_dir": self._data_dir.value, "manual_dir": self._manual_dir.value}
+
+
+def seeds_of(texts: Sequence[str]) -> list[int]:
+    """Returns the integers of --seeds.
+
+    Raises:
+        ConfigError: They are none.
+    """
+    try:
+        return [int(text) for text in texts]
+    except ValueError:
+        received = ",".join(texts)
+        raise ConfigError(f"--seeds must be integers: 1,2,3. Received: {received}.") from None
 
 
 def _define(field: dataclasses.Field) -> flags.FlagHolder:

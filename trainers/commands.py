@@ -1,0 +1,18 @@
+"""The command that trains a run."""
+
+import dataclasses
+
+from trainers.config import TrainConfig, preset
+
+
+def command_of(config: TrainConfig) -> str:
+    """Returns the command of a run: the flags that differ from its preset."""
+    usual = TrainConfig(**preset(config.dataset, config.recipe))
+    given = [f"--dataset={config.dataset}"]
+    if config.recipe != TrainConfig.recipe:
+        given.append(f"--recipe={config.recipe}")
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if field.name not in ("dataset", "recipe") and value != getattr(usual, field.name):
+            given.append(f"--{field.name}={value}")
+    return " ".join(["python -m trainers.fit", *given])

@@ -1,0 +1,41 @@
+"""Many runs in one folder: what a program that trains one after another asks of each."""
+
+import dataclasses
+import shutil
+
+from trainers.config import TrainConfig
+from trainers.errors import ConfigError
+from trainers.run_directory import RunDirectory
+
+
+def check_same(config: TrainConfig, run: RunDirectory) -> None:
+    """Expects the run, if it is there, to have these settings.
+
+    Raises:
+        ConfigError: It has others; names them all.
+    """
+    if not run.has_run:
+        return
+    stored = TrainConfig.from_file(run.config_file)
+    differences = [
+        f"{field.name} is {getattr(stored, field.name)!r} there, wanted "
+        f"{getattr(config, field.name)!r}"
+        for field in dataclasses.fields(config)
+        if getattr(stored, field.name) != getattr(config, field.name)
+    ]
+    if differences:
+        raise ConfigError(
+            f"{run.path} holds a run with other settings: {'; '.join(differences)}. Runs of one "
+            "folder are compared: give the same flags, or choose another --output."
+        )
+
+
+def drop_unless_resumable(run: RunDirectory) -> None:
+    """Removes a run that was killed before its first checkpoint: there is nothing to resume.
+
+    Raises:
+        ConfigError: Another process trains in it.
+    """
+    if run.has_run and not any(run.checkpoints.glob("*.index")):
+        with run.locked():
+            shutil.rmtree(run.path)

@@ -1,0 +1,1 @@
+"""What a run writes for TensorBoard, and its metrics.jsonl."""

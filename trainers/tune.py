@@ -1,0 +1,99 @@
+"""Searches for the settings that validate best.
+
+Usage: python -m trainers.tune --dataset=wn18rr --output=runs/tune --recipe=sampled --trials=16
+--budget_minutes=60 --seeds=1,2
+
+Recipe paper: the grid of the paper. Recipes strong and sampled: random configurations, pruned by
+successive halving. A setting that is given as a flag is the same for all trials; others take the
+preset. The test split is not ranked. Ctrl-C saves a checkpoint; the same command goes on.
+
+Needs the extra `tune`: pip install -e '.[tune]'
+"""
+
+import importlib.util
+import pathlib
+import shlex
+import sys
+from collections.abc import Sequence
+
+from absl import flags
+
+from datasets import catalog
+from datasets.program import import_tensorflow, run_program
+from trainers import setting_flags
+from trainers.errors import ConfigError
+from trainers.tuning.plan import Search, recipe_of
+from trainers.tuning.space import SPACES
+
+_DATASET = flags.DEFINE_string(
+    "dataset", None, "Name of a data set, or the path of a folder.", required=True
+)
+_OUTPUT = flags.DEFINE_string(
+    "output", None, "Folder of the runs, trial-NUMBER-seedSEED, and of trials.csv.", required=True
+)
+_SPACE = flags.DEFINE_enum("space", None, tuple(SPACES), "What varies. Default: the recipe's.")
+_TRIALS = flags.DEFINE_integer(
+    "trials", 0, "Configurations at most; 0 for the whole grid, or for 16 random ones."
+)
+_SEEDS = flags.DEFINE_list(
+    "seeds", ["1"], "The first draws and trains all configurations, the others the finalists."
+)
+_FINALISTS = flags.DEFINE_integer("finalists", 3, "How many of the best have all seeds.")
+_BUDGET_MINUTES = flags.DEFINE_float(
+    "budget_minutes", 0.0, "Wall time of the whole search; 0 for no bound."
+)
+_DATA = setting_flags.DataFlags()
+_SETTINGS = setting_flags.SettingFlags(
+    without=("seed", "budget_minutes", "strategy", "num_replicas")
+)
+# So that --help shows them.
+flags.adopt_module_key_flags(setting_flags)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Translates the flags; see `trainers.tuning.search.run_search`."""
+    del argv
+    search = _search()
+    _require_optuna()
+
+    import_tensorflow()
+    import tensorflow as tf
+
+    from trainers.tuning.search import run_search
+    from trainers.tuning.table import search_text
+
+    # Each trial traces a loop of its own, which TensorFlow would warn of as a mistake.
+    tf.get_logger().setLevel("ERROR")
+    output = pathlib.Path(_OUTPUT.value).expanduser()
+    try:
+        results = run_search(search, output, **_DATA.given())
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted. The same command goes on.\n")
+        return 130
+    print(f"\n{search_text(search, results)}\n\nFigures:     {output / 'trials.csv'}")
+    print(f"TensorBoard: tensorboard --logdir={shlex.quote(str(output))}")
+    return 0
+
+
+def _search() -> Search:
+    catalog.check(_DATASET.value)
+    settings = _SETTINGS.given()
+    recipe = recipe_of(_SPACE.value, settings.pop("recipe", None))
+    return Search(
+        _DATASET.value,
+        recipe,
+        settings,
+        setting_flags.seeds_of(_SEEDS.value),
+        _TRIALS.value,
+        _FINALISTS.value,
+        _BUDGET_MINUTES.value,
+    )
+
+
+def _require_optuna() -> None:
+    if importlib.util.find_spec("optuna") is None:
+        raise ConfigError("The search needs the extra `tune`: pip install -e '.[tune]'.")
+
+
+if __name__ == "__main__":
+    run_program(main)

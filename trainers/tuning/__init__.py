@@ -1,0 +1,1 @@
+"""The search for settings of `trainers.tune`."""

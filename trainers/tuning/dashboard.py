@@ -1,0 +1,51 @@
+"""What a search declares to the HParams dashboard of TensorBoard; its runs write the rows."""
+
+import os
+import pathlib
+
+import tensorflow as tf
+from tensorboard.plugins.hparams import api
+
+from trainers import report
+from trainers.run_directory import RunDirectory
+from trainers.summaries.hparams import write_hparams
+from trainers.tuning.plan import Search
+from trainers.tuning.space import Choices, LogUniform
+from trainers.tuning.trials import Result
+
+
+def declare_experiment(search: Search, output: pathlib.Path) -> None:
+    """Declares the settings that vary, with their domains, and the metrics.
+
+    It replaces what the command declared before: a longer search may have more seeds.
+    """
+    hparams = [api.HParam(name, _domain(values)) for name, values in search.space.items()]
+    hparams.append(api.HParam("seed", api.Discrete(list(search.seeds))))
+    metrics = [
+        api.Metric(_tag(name), display_name=f"valid {report.TITLES[name]}")
+        for name in report.METRICS
+    ]
+    for before in output.glob("events.out.tfevents.*"):
+        before.unlink()
+    with tf.summary.create_file_writer(os.fspath(output)).as_default():
+        api.hparams_config(hparams, metrics)
+
+
+def write_row(result: Result) -> None:
+    """Makes a run a row of the dashboard, with its best validation."""
+    best = result.best or {}
+    write_hparams(
+        RunDirectory(result.path),
+        result.config,
+        {_tag(name): best[name] for name in report.METRICS if name in best},
+    )
+
+
+def _tag(metric: str) -> str:
+    return f"valid/{metric}"
+
+
+def _domain(values: Choices | LogUniform) -> "api.Domain":
+    if isinstance(values, LogUniform):
+        return api.RealInterval(values.low, values.high)
+    return api.Discrete(list(values))

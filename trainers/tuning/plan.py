@@ -1,0 +1,100 @@
+"""What a search tries; needs neither TensorFlow nor Optuna, so that wrong flags answer at once."""
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trainers import config as configs
+from trainers.config import TrainConfig
+from trainers.errors import ConfigError
+from trainers.tuning.space import PAPER, SPACES, Space
+
+_DEFAULT_TRIALS = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """What to search, and how long.
+
+    Attributes:
+        dataset: Name in the catalogue or path of a folder.
+        recipe: How to train; it has a space of its own (`trainers.tuning.space.SPACES`).
+        settings: Settings of `TrainConfig`, the same for all trials; the space is searched without
+            them.
+        seeds: Distinct. The first draws the configurations and trains each of them; the others
+            train the finalists again.
+        trials: Configurations at most; 0 for the whole grid, or for 16 random ones.
+        finalists: How many of the best configurations are trained with all seeds.
+        budget_minutes: Wall time of the whole search; 0 for no bound.
+
+    Raises:
+        ConfigError: A setting makes no sense, or nothing is left to search.
+    """
+
+    dataset: str
+    recipe: str = "paper"
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    seeds: Sequence[int] = (1,)
+    trials: int = 0
+    finalists: int = 3
+    budget_minutes: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            received = ",".join(map(str, self.seeds)) or "none"
+            raise ConfigError(f"--seeds must be distinct ones. Received: {received}.")
+        for name, least in (("trials", 0), ("finalists", 1), ("budget_minutes", 0)):
+            value = getattr(self, name)
+            if not value >= least:
+                raise ConfigError(f"--{name} must be at least {least}. Received: {value}.")
+        if not self.space:
+            varied = ", ".join(f"--{name}" for name in SPACES[self.recipe])
+            raise ConfigError(
+                f"Nothing is left to search: --recipe={self.recipe} varies {varied}, and all of "
+                "them are given. Leave one out."
+            )
+        self.base()
+
+    @property
+    def space(self) -> Space:
+        """What varies."""
+        space = SPACES[self.recipe]
+        return {name: values for name, values in space.items() if name not in self.settings}
+
+    @property
+    def grid(self) -> list[dict[str, Any]]:
+        """The points of the paper's grid in the order they are tried; none for other recipes."""
+        if self.recipe != "paper":
+            return []
+        choices = [values for name, values in PAPER.items() if name in self.space]
+        return [dict(zip(self.space, point, strict=True)) for point in itertools.product(*choices)]
+
+    @property
+    def num_trials(self) -> int:
+        """How many configurations there are to try."""
+        if not self.grid:
+            return self.trials or _DEFAULT_TRIALS
+        return min(self.trials or len(self.grid), len(self.grid))
+
+    def base(self) -> TrainConfig:
+        """Returns the settings that all trials share, the preset's where the space varies."""
+        return self.config({}, self.seeds[0])
+
+    def config(self, point: Mapping[str, Any], seed: int) -> TrainConfig:
+        """Returns the settings of a run at a point of the space."""
+        return configs.resolve(self.dataset, self.recipe, {**self.settings, **point, "seed": seed})
+
+
+def recipe_of(space: str | None, recipe: str | None) -> str:
+    """Returns the recipe that the two flags, either of which may be left out, stand for.
+
+    Raises:
+        ConfigError: The space is that of another recipe.
+    """
+    if space and recipe and space != recipe:
+        raise ConfigError(
+            f"--space={space} varies what --recipe={space} reads. Received: --recipe={recipe}. "
+            "Leave one of the two out."
+        )
+    return space or recipe or "paper"
