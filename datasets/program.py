@@ -46,10 +46,15 @@ def import_tensorflow() -> None:
     the import takes seconds. With TF_CPP_MIN_LOG_LEVEL in the environment, or a --verbosity from 0
     on, its log is shown.
     """
-    is_log_wanted = flags.FLAGS.is_parsed() and flags.FLAGS.verbosity >= logging.INFO
+    is_log_wanted = logging.get_verbosity() >= logging.INFO and _is_verbosity_given()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0" if is_log_wanted else "3")
     with contextlib.nullcontext() if is_log_wanted else _muted_stderr():
         import tensorflow  # noqa: F401
+
+
+def _is_verbosity_given() -> bool:
+    # absl raises what is not given to INFO.
+    return bool(flags.FLAGS["verbosity"].present)
 
 
 @contextlib.contextmanager
@@ -86,6 +91,8 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
 
 
 def _run(main: Callable[[Sequence[str]], int | None], argv: Sequence[str]) -> int:
+    if not _is_verbosity_given():
+        logging.set_verbosity(logging.WARNING)
     try:
         return main(argv) or 0
     except DataError as error:
