@@ -18,8 +18,8 @@ from benchmarks import ingredients_plan as plan
 from benchmarks import measure
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
+from datasets.text_table import table
 from trainers.config import TrainConfig
-from trainers.report import table
 
 _DATASET = flags.DEFINE_string("dataset", "fb15k237", "Name of a data set, or a folder.")
 _SEEDS = flags.DEFINE_list("seeds", ["1", "2"], "Of initialisation and batches.")

@@ -1,11 +1,13 @@
 """What the benchmarks share: timing, the machine, and output."""
 
+import contextlib
 import json
 import os
 import pathlib
 import platform
+import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,53 @@ def interleaved(calls: dict[str, Callable[[], Any]], *, rounds: int = 15) -> dic
     return {name: float(np.median(values)) for name, values in times.items()}
 
 
+def repeated(part: Callable[[], Any], times: int) -> Callable[[], Any]:
+    """Returns a compiled call that does a part so often and waits for the end.
+
+    What a call costs is spread over them, as in training.
+
+    Args:
+        part: Returns a scalar float32 tensor, after its work.
+        times: How often.
+    """
+    import tensorflow as tf
+
+    @tf.function(autograph=False)
+    def loop() -> tf.Tensor:
+        def body(done: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return done + 1, total + part()
+
+        start = (tf.constant(0), tf.constant(0.0))
+        return tf.while_loop(lambda done, _: done < times, body, start, parallel_iterations=1)[1]
+
+    return lambda: loop().numpy()
+
+
+@contextlib.contextmanager
+def on_cores(count: int) -> Iterator[None]:
+    """Confines all threads of this process to its first `count` cores, and lets them go again.
+
+    Every thread by itself: the affinity of a process is no more than that of its first thread.
+    """
+    before = os.sched_getaffinity(0)
+    _confine(sorted(before)[:count])
+    try:
+        yield
+    finally:
+        _confine(sorted(before))
+
+
+def peak_memory() -> int:
+    """Returns the peak resident memory of this process so far, in bytes."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def command(program: str, **given: Any) -> str:
+    """Returns the command of a benchmark with the flags given; those that are None are left out."""
+    flags = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    return " ".join([f"python -m benchmarks.{program}", *flags])
+
+
 def machine() -> dict[str, Any]:
     """Returns what a figure needs beside it: processor, cores, versions."""
     import keras
@@ -57,6 +106,13 @@ def write_json(path: str | None, record: dict[str, Any]) -> None:
     if path:
         text = json.dumps({**record, "machine": machine()}, indent=2)
         pathlib.Path(path).write_text(text + "\n", encoding="utf-8")
+
+
+def _confine(cores: Sequence[int]) -> None:
+    for thread in os.listdir("/proc/self/task"):
+        # It may have ended in the meantime.
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(int(thread), cores)
 
 
 def _processor() -> str:

@@ -2,90 +2,80 @@
 
     python -m benchmarks.train_step --recipe=strong --shape=fb15k237
 
-The parts are measured in the same run on operands of the same sizes; `benchmarks/step_parts.py`
-says which they are. The batches are random ids of the benchmark's size; the input pipeline is not
-in it.
+The parts are measured in the same run on operands of the same sizes; `benchmarks/step_parts.py` and
+`benchmarks/query_step_parts.py` say which they are. The batches are random ids of the benchmark's
+size; the input pipeline is not in it (`benchmarks.pipeline` has that).
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from absl import flags
 
 from benchmarks import measure
+from benchmarks.step_shapes import BENCHMARKS, RECIPES, shape_of, steps_per_pass
 from datasets.program import import_tensorflow, run_program
 
-if TYPE_CHECKING:
-    from benchmarks.step_parts import Part
-
-# (entities, relations, quaternions, positives per step, negatives per positive)
-_PAPER = {
-    "wn18rr": (40_943, 11, 256, 868, 5),
-    "fb15k237": (14_541, 237, 384, 2_721, 10),
-    "wn18": (40_943, 18, 256, 1_414, 10),
-    "fb15k": (14_951, 1_345, 384, 4_831, 5),
-}
-# (entities, relations, quaternions, queries per step, targets of all of them)
-_STRONG = {
-    "wn18rr": (40_943, 11, 128, 1_000, 1_678),
-    "fb15k237": (14_541, 237, 128, 1_000, 3_636),
-    "wn18": (40_943, 18, 128, 1_000, 1_652),
-    "fb15k": (14_951, 1_345, 128, 1_000, 3_530),
-}
-_SIZES = {
-    "paper": ("entities", "relations", "quaternions", "positives", "negatives"),
-    "strong": ("entities", "relations", "quaternions", "queries", "targets"),
-}
 # Steps in one call, as in training: what a call costs is spread over them.
 _STEPS = 10
 
-_RECIPE = flags.DEFINE_enum("recipe", "paper", list(_SIZES), "Recipe whose step to take.")
-_SHAPE = flags.DEFINE_enum("shape", "wn18rr", list(_PAPER), "Benchmark whose sizes to use.")
-_ROUNDS = flags.DEFINE_integer("rounds", 15, "Measurements; the median is reported.")
+_RECIPE = flags.DEFINE_enum("recipe", "paper", RECIPES, "Recipe whose step to take.")
+_SHAPE = flags.DEFINE_enum("shape", "wn18rr", BENCHMARKS, "Benchmark whose sizes to use.")
+_EMBEDDING_DIM = flags.DEFINE_integer(
+    "embedding_dim", None, "Quaternions per embedding. Default: the paper's, or 128.", 1
+)
+_NUM_CANDIDATES = flags.DEFINE_integer(
+    "num_candidates", None, "Sampled entities, with --recipe=sampled. Default: 4,096.", 1
+)
+_ROUNDS = flags.DEFINE_integer("rounds", 15, "Measurements; the median is reported.", 1)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
+
+
+@flags.multi_flags_validator(
+    ["recipe", "num_candidates"], "--num_candidates is for --recipe=sampled."
+)
+def _candidates_are_sampled(values: dict) -> bool:
+    return values["num_candidates"] is None or values["recipe"] == "sampled"
 
 
 def main(argv: Sequence[str]) -> None:
     """Measures and prints."""
     del argv
     import_tensorflow()
-    from benchmarks.step_parts import paper_parts, strong_parts
+    from benchmarks.query_step_parts import sampled_parts, strong_parts
+    from benchmarks.step_parts import paper_parts
 
-    recipe = _RECIPE.value
-    shape = {"paper": _PAPER, "strong": _STRONG}[recipe][_SHAPE.value]
-    parts = {"paper": paper_parts, "strong": strong_parts}[recipe](*shape)
-    calls = {name: _repeated(part) for name, part in parts.items()}
+    recipe, benchmark = _RECIPE.value, _SHAPE.value
+    shape = shape_of(recipe, benchmark, dim=_EMBEDDING_DIM.value, candidates=_NUM_CANDIDATES.value)
+    makers: dict[str, Callable[..., dict[str, Any]]]
+    makers = {"paper": paper_parts, "strong": strong_parts, "sampled": sampled_parts}
+    parts = makers[recipe](*shape.values())
+    calls = {name: measure.repeated(part, _STEPS) for name, part in parts.items()}
     times = measure.interleaved(calls, rounds=_ROUNDS.value)
     times = {name: value / _STEPS for name, value in times.items()}
     floor = sum(value for name, value in times.items() if name != "step")
+    pass_seconds = steps_per_pass(benchmark, shape) * times["step"] / 1e3
     for name, value in times.items():
         print(f"{name:22s} {value:8.2f} ms")
     print(f"{'unavoidable parts':22s} {floor:8.2f} ms")
     print(f"step / unavoidable     {times['step'] / floor:8.2f}")
+    print(f"a pass over train      {pass_seconds:8.2f} s, steps alone")
     record = {
         "benchmark": "train_step",
-        "command": f"python -m benchmarks.train_step --recipe={recipe} --shape={_SHAPE.value}",
-        "shape": dict(zip(_SIZES[recipe], shape, strict=True)),
+        "command": measure.command(
+            "train_step",
+            recipe=recipe,
+            shape=benchmark,
+            embedding_dim=_EMBEDDING_DIM.value,
+            num_candidates=_NUM_CANDIDATES.value,
+        ),
+        "shape": shape,
         "milliseconds": times,
         "floor_milliseconds": floor,
         "ratio": times["step"] / floor,
+        "pass_seconds": pass_seconds,
     }
     measure.write_json(_OUTPUT.value, record)
-
-
-def _repeated(part: "Part") -> Callable:
-    """Returns a call that does the part `_STEPS` times and waits for the end."""
-    import tensorflow as tf
-
-    @tf.function(autograph=False)
-    def repeated() -> tf.Tensor:
-        def body(done: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            return done + 1, total + part()
-
-        start = (tf.constant(0), tf.constant(0.0))
-        return tf.while_loop(lambda done, _: done < _STEPS, body, start, parallel_iterations=1)[1]
-
-    return lambda: repeated().numpy()
 
 
 if __name__ == "__main__":

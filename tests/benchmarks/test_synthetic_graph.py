@@ -1,0 +1,35 @@
+import numpy as np
+
+from benchmarks import synthetic_graph as synthetic
+from datasets import catalog
+
+
+def test_zipf_ranks_by_hand():
+    # With bound 7 the distribution function is log2(k + 2) / 3: rank 0 has a third of the mass,
+    # ranks 1 and 2 the next third, 3 to 6 the last.
+    uniforms = np.array([0.0, 0.33, 0.34, 0.52, 0.53, 0.66, 0.67, 0.99])
+    assert synthetic.zipf_ranks(uniforms, 7).tolist() == [0, 0, 1, 1, 2, 2, 3, 6]
+    assert synthetic.zipf_ranks(np.array([1 - 2**-53]), 7).tolist() == [6]
+
+
+def test_triples():
+    triples = synthetic.synthetic_triples(3_000, seed=1)
+    assert (triples.shape, triples.dtype) == ((15_000, 3), np.int32)
+    heads, relations, tails = triples.T
+    assert set(np.bincount(heads)) == {5}
+    assert tails.max() < 3_000
+    # The first rank has log(2) / log(3001) = 8.7 % of the tails: 1,299 of 15,000, +- 5 sigma.
+    assert abs(np.bincount(tails).max() - 1_299) < 175
+    # And log(2) / log(238) = 12.7 % of the relations.
+    assert abs(np.bincount(relations)[0] - 1_900) < 205
+    np.testing.assert_array_equal(synthetic.synthetic_triples(3_000, seed=1), triples)
+    assert (synthetic.synthetic_triples(3_000, seed=2) != triples).any()
+
+
+def test_a_written_graph_is_read_with_the_same_ids(tmp_path):
+    synthetic.write_graph(tmp_path, 3_000, seed=1)
+    graph = catalog.load(str(tmp_path))
+    triples = synthetic.synthetic_triples(3_000, seed=1)
+    assert (graph.num_entities, graph.num_relations) == (3_000, synthetic.NUM_RELATIONS)
+    np.testing.assert_array_equal(np.concatenate([graph.train, graph.valid, graph.test]), triples)
+    assert (len(graph.valid), len(graph.test)) == (synthetic.HELD_OUT, synthetic.HELD_OUT)
