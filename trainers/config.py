@@ -255,6 +255,8 @@ _STRONG_PRESETS: dict[str, dict[str, Any]] = {
 _SAMPLED_PRESETS: dict[str, dict[str, Any]] = {
     "wn18rr": {"embedding_dim": 256, "n3": 0.1},
     "fb15k237": {"embedding_dim": 512},
+    "wn18": {"embedding_dim": 256, "n3": 0.03, "epochs": 20},
+    "fb15k": {"embedding_dim": 256, "n3": 0.005},
 }
 
 
