@@ -18,6 +18,7 @@ from datasets.errors import DataError
 from datasets.graph import Graph
 from datasets.labels import write_labels
 from datasets.own_files import OwnTriples, find_files, read_files
+from datasets.progress import status
 from datasets.splitting import SplitOptions, split_triples
 from datasets.text_format import Format
 from datasets.triple_keys import first_occurrences, triple_keys
@@ -73,15 +74,19 @@ def prepare(
     folder = pathlib.Path(output).expanduser()
     _check_output(folder, pathlib.Path(source.path).expanduser(), overwrite)
     files = find_files(source.path, source.labels)
-    read = read_files(files, source.format, keep_literals=source.keep_literals)
+    with status(f"Reading {source.path}"):
+        read = read_files(files, source.format, keep_literals=source.keep_literals)
     name = folder.resolve().name
-    if files.is_split and split is None:
-        graph, done = Graph.from_names(name, read.tables, read.labels), _AS_GIVEN
-    else:
-        graph, done = _split(name, read, split or SplitOptions())
+    with status("Splitting"):
+        if files.is_split and split is None:
+            graph, done = Graph.from_names(name, read.tables, read.labels), _AS_GIVEN
+        else:
+            graph, done = _split(name, read, split or SplitOptions())
     told = {"read": read.notes, "literals_left_out": read.literals_left_out}
-    report = describe(graph, preparation=told | done)
-    _publish(folder, lambda path: _write(graph, report, path))
+    with status("Looking at the graph"):
+        report = describe(graph, preparation=told | done)
+    with status(f"Writing {folder}"):
+        _publish(folder, lambda path: _write(graph, report, path))
     return report
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from absl import app, flags, logging
 
 from datasets.errors import DataError
+from datasets.progress import status
 
 _DEBUG = flags.DEFINE_bool("debug", False, "Show the traceback of an error.")
 _HELP = ("help", "helpshort", "helpfull", "helpxml", "?")
@@ -48,7 +49,8 @@ def import_tensorflow() -> None:
     """
     is_log_wanted = logging.get_verbosity() >= logging.INFO and _is_verbosity_given()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0" if is_log_wanted else "3")
-    with contextlib.nullcontext() if is_log_wanted else _muted_stderr():
+    muted = contextlib.nullcontext() if is_log_wanted else _muted_stderr()
+    with status("Loading TensorFlow"), muted:
         import tensorflow  # noqa: F401
 
 

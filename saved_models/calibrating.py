@@ -14,6 +14,7 @@ from datasets.corruption import Corruption
 from datasets.encoding import SPLITS
 from datasets.errors import DataError
 from datasets.graph import Graph
+from datasets.progress import progress
 from quatre_tf import QuatRE
 from saved_models import platt, reliability
 from saved_models.calibration import Calibration, Fitted, load_calibration, save_calibration
@@ -84,7 +85,7 @@ def labelled_scores(model: QuatRE, graph: Graph, split: str) -> np.ndarray:
     columns = heads.reshape(-1), relations.reshape(-1), tails.reshape(-1)
     scores = [
         model.score_triples(*(ids[start : start + _BATCH] for ids in columns)).numpy()
-        for start in range(0, heads.size, _BATCH)
+        for start in progress(range(0, heads.size, _BATCH), "Calibrating")
     ]
     found = np.concatenate(scores).astype(np.float64).reshape(heads.shape)
     if not np.isfinite(found).all():

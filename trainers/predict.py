@@ -7,11 +7,13 @@ python -m trainers.predict --run_dir=DIR --missing --relation=borders
 docs/predicting.md explains what is shown.
 """
 
+import dataclasses
 from collections.abc import Sequence
 
 from absl import flags
 
 from datasets.program import import_tensorflow, run_program
+from datasets.progress import progress
 from trainers.answering.formats import FORMATS, write
 from trainers.answering.questions import ASKED, QuestionReader, read_lines
 from trainers.errors import ConfigError
@@ -69,6 +71,9 @@ def main(argv: Sequence[str]) -> None:
             fields = _HEAD.value or ASKED, _RELATION.value, _TAIL.value or ASKED
             questions = [reader.question(*fields)]
         report = report_answers(trained, questions, options, titles=bool(lines))
+        if _OUTPUT.value:  # Otherwise the answers themselves are to be seen.
+            blocks = progress(report.blocks, "Answering", len(questions))
+            report = dataclasses.replace(report, blocks=blocks)
     write(report, _FORMAT.value, _OUTPUT.value)
 
 

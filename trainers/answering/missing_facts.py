@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from datasets.graph import Graph
+from datasets.progress import progress
 from quatre_tf import QuatRE
 from saved_models.entity_table import check_finite
 from trainers.answering.known_facts import KnownFacts
@@ -87,7 +88,7 @@ def _tiles(
     model: QuatRE, relation: int, heads: np.ndarray, tails: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yields ids of heads `[n]` and tails `[m]`, and their scores `[n, m]`."""
-    for column in range(0, len(tails), _ENTITY_TILE):
+    for column in progress(range(0, len(tails), _ENTITY_TILE), "Scoring pairs"):
         tile_tails = tails[column : column + _ENTITY_TILE]
         rows = model.entities.lookup(tf.constant(tile_tails))
         for row in range(0, len(heads), _QUERY_TILE):
