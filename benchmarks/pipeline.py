@@ -65,8 +65,7 @@ def _calls(trainer: "Trainer") -> dict[str, Callable[[], Any]]:
     """Returns calls of `--batches` batches and of `--steps` steps."""
     import tensorflow as tf
 
-    strategy = tf.distribute.get_strategy()
-    batches = iter(trainer.recipe.batches(strategy, 0))
+    batches = iter(trainer.recipe.batches().dataset())
     batch = next(batches)
 
     def step() -> tf.Tensor:

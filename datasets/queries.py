@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from datasets.graph import Graph
 from datasets.known_triples import index_heads, index_tails
-from datasets.pipeline import as_written
+from datasets.pipeline import Batches
 
 
 class Queries:
@@ -37,18 +37,10 @@ class Queries:
         return len(self.entities)
 
 
-def query_batches(
-    queries: Queries,
-    *,
-    batch_size: int,
-    num_candidates: int = 0,
-    num_parts: int = 1,
-    seed: int,
-    start: int = 0,
-) -> tf.data.Dataset:
-    """Returns the batches start, start + 1, ... of training; they never end.
+class QueryBatches(Batches):
+    """Distinct queries with all their answers.
 
-    Batch k is a pure function of (queries, seed, k) and the size. A pass over the queries is
+    Batch k is a function of (queries, seed, k) and the size. A pass over the queries is
     `len(queries) // batch_size` batches in an order of its own; the remainder, others in each pass,
     is left out.
 
@@ -57,84 +49,84 @@ def query_batches(
         batch_size: Number of queries in a batch, at most `len(queries)`.
         num_candidates: Number of entities drawn for all queries of a batch to be ranked among; 0
             for none.
-        num_parts: Give each batch in so many elements, one after the other, for the replicas of a
-            strategy. Divides `batch_size`.
         seed: Any integer of 64 bits.
-        start: Number of the first batch.
-
-    Returns:
-        A data set of dictionaries, `size = batch_size / num_parts`:
-        entities, relations, counts: [size] int32, the queries and their numbers of answers;
-        rows, targets: [answers] int32, all answers and the query of each;
-        samples: [size] int32, one answer of each query;
-        with `num_candidates`, besides:
-        candidates: [num_candidates] int32, distinct entities, ascending;
-        hits: [found, 2] int32: (query, place) of the answers that are among the candidates.
 
     Raises:
-        ValueError: `batch_size` is not in 1 ... `len(queries)`, `num_parts` does not divide it, or
-            `num_candidates` is not in 0 ... the number of entities.
+        ValueError: `batch_size` is not in 1 ... `len(queries)`, or `num_candidates` is not in
+            0 ... the number of entities.
     """
-    if not 1 <= batch_size <= len(queries):
-        raise ValueError(
-            f"`batch_size` must be in 1 ... {len(queries)}, the number of distinct queries. "
-            f"Received: {batch_size}."
-        )
-    if batch_size % num_parts:
-        raise ValueError(
-            f"`num_parts` must divide `batch_size`, {batch_size}. Received: {num_parts}."
-        )
-    if not 0 <= num_candidates <= queries.num_entities:
-        raise ValueError(
-            f"`num_candidates` must be in 0 ... {queries.num_entities}, the number of entities. "
-            f"Received: {num_candidates}."
-        )
-    batches_per_pass, size = len(queries) // batch_size, batch_size // num_parts
-    # Eager tensors made here are captured by reference: they do not become part of the graph.
-    entities, relations = tf.constant(queries.entities), tf.constant(queries.relations)
-    row_splits, targets = tf.constant(queries.row_splits), tf.constant(queries.targets)
 
-    def make_part(element: tf.Tensor) -> dict[str, tf.Tensor]:
-        step, part = element // num_parts, element % num_parts
-        first = step % batches_per_pass * batch_size + part * size
-        # A permutation that is computed at the places asked for: no shuffled list to keep or make.
-        chosen = tf.random.experimental.index_shuffle(
-            first + tf.range(size, dtype=tf.int64),
-            seed=tf.stack([tf.constant(seed, tf.int64), step // batches_per_pass]),
-            max_index=tf.constant(len(queries) - 1, tf.int64),
+    def __init__(self, queries: Queries, *, batch_size: int, num_candidates: int = 0, seed: int):
+        if not 1 <= batch_size <= len(queries):
+            raise ValueError(
+                f"`batch_size` must be in 1 ... {len(queries)}, the number of distinct queries. "
+                f"Received: {batch_size}."
+            )
+        if not 0 <= num_candidates <= queries.num_entities:
+            raise ValueError(
+                f"`num_candidates` must be in 0 ... {queries.num_entities}, the number of "
+                f"entities. Received: {num_candidates}."
+            )
+        self.batch_size, self._num_candidates, self._seed = batch_size, num_candidates, seed
+        self._num_queries, self._num_entities = len(queries), queries.num_entities
+        # Eager tensors made here are captured by reference: they do not become part of the graph.
+        self._entities, self._relations = map(tf.constant, (queries.entities, queries.relations))
+        self._row_splits, self._targets = map(tf.constant, (queries.row_splits, queries.targets))
+
+    def make(
+        self, step: tf.Tensor, first: int | tf.Tensor, size: int | tf.Tensor
+    ) -> dict[str, tf.Tensor]:
+        """As `Batches.make`.
+
+        Returns:
+            entities, relations, counts: [size] int32, the queries and their numbers of answers;
+            rows, targets: [answers] int32, all answers and the query of each;
+            samples: [size] int32, one answer of each query;
+            with `num_candidates`, besides:
+            candidates: [num_candidates] int32, distinct entities, ascending; the same in all parts;
+            hits: [found, 2] int32: (query, place) of the answers that are among the candidates.
+        """
+        chosen = self._choose(step, first, size)
+        starts, limits = (
+            tf.gather(self._row_splits, chosen),
+            tf.gather(self._row_splits, chosen + 1),
         )
-        starts, limits = tf.gather(row_splits, chosen), tf.gather(row_splits, chosen + 1)
         places = tf.ragged.range(starts, limits, row_splits_dtype=tf.int64)
+        # For the whole batch, so that a row does not depend on who makes it. By name, because the
+        # automatic choice depends on the device.
         uniforms = tf.random.stateless_uniform(
-            [batch_size],
-            seed=tf.stack([tf.constant(seed, tf.int64), step]),
-            dtype=tf.float64,
-            # By name, because the automatic choice depends on the device.
-            alg="philox",
+            [self.batch_size], seed=self._seed_of(step), dtype=tf.float64, alg="philox"
         )
-        uniforms = uniforms[part * size : (part + 1) * size]
+        uniforms = tf.slice(uniforms, [first], [size])
         samples = starts + tf.cast(uniforms * tf.cast(limits - starts, tf.float64), tf.int64)
-        part_of_batch = {
-            "entities": tf.gather(entities, chosen),
-            "relations": tf.gather(relations, chosen),
+        batch = {
+            "entities": tf.gather(self._entities, chosen),
+            "relations": tf.gather(self._relations, chosen),
             "counts": tf.cast(limits - starts, tf.int32),
             "rows": tf.cast(places.value_rowids(), tf.int32),
-            "targets": tf.gather(targets, places.flat_values),
-            "samples": tf.gather(targets, samples),
+            "targets": tf.gather(self._targets, places.flat_values),
+            "samples": tf.gather(self._targets, samples),
         }
-        if num_candidates:
-            found = _draw(
-                num_candidates,
-                queries.num_entities,
-                tf.stack([tf.constant(seed, tf.int64), -1 - step]),
-            )
-            part_of_batch |= {"candidates": found, "hits": _hits(part_of_batch, found)}
-        return part_of_batch
+        if self._num_candidates:
+            found = _draw(self._num_candidates, self._num_entities, self._seed_of(-1 - step))
+            batch |= {"candidates": found, "hits": _hits(batch, found)}
+        return batch
 
-    # As in `datasets.pipeline`: numbers first, whole batches from them, prefetch last.
-    elements = tf.data.Dataset.range(start * num_parts, tf.int64.max)
-    batches = elements.map(make_part).prefetch(2 * num_parts)
-    return batches.with_options(as_written())
+    def _choose(self, step: tf.Tensor, first: int | tf.Tensor, size: int | tf.Tensor) -> tf.Tensor:
+        """Returns the questions `[size]` of the rows: a place in the permutation of their pass.
+
+        The permutation is computed at the places asked for: no shuffled list to keep or make.
+        """
+        batches_per_pass = self._num_queries // self.batch_size
+        start = step % batches_per_pass * self.batch_size + first
+        return tf.random.experimental.index_shuffle(
+            start + tf.range(size, dtype=tf.int64),
+            seed=self._seed_of(step // batches_per_pass),
+            max_index=tf.constant(self._num_queries - 1, tf.int64),
+        )
+
+    def _seed_of(self, number: tf.Tensor) -> tf.Tensor:
+        return tf.stack([tf.constant(self._seed, tf.int64), number])
 
 
 def _draw(count: int, bound: int, seed: tf.Tensor) -> tf.Tensor:

@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 from datasets import catalog
-from datasets.pipeline import training_batches
+from datasets.pipeline import TripleBatches
 from datasets.program import run_program
 from quatre_tf import (
     FilteredRanking,
@@ -75,7 +75,7 @@ def train(epochs: int, steps_per_epoch: int = 100) -> dict[str, float]:
     layer = ComplEx(graph.num_relations, embedding_dim=32)
     model = QuatRE(graph.num_entities, graph.num_relations, embedding_dim=32, variant=layer)
     model.compile(optimizer=SparseAdagrad(0.1, global_clipnorm=0.5), loss=LogisticLoss())
-    batches = training_batches(graph, batch_size=200, num_negatives=5, seed=1)
+    batches = TripleBatches(graph, batch_size=200, num_negatives=5, seed=1).dataset()
     model.fit(
         batches.map(labelled_triples),
         steps_per_epoch=steps_per_epoch,

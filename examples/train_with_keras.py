@@ -32,12 +32,12 @@ def train(output: os.PathLike, epochs: int, steps_per_epoch: int = 100) -> dict[
     import keras
 
     from datasets import catalog
-    from datasets.pipeline import training_batches
+    from datasets.pipeline import TripleBatches
     from quatre_tf import FilteredRanking, LogisticLoss, QuatRE, SparseAdagrad, labelled_triples
 
     keras.utils.set_random_seed(1)
     graph = catalog.load("countries")
-    batches = training_batches(graph, batch_size=200, num_negatives=5, seed=1)
+    batches = TripleBatches(graph, batch_size=200, num_negatives=5, seed=1).dataset()
 
     model = QuatRE(graph.num_entities, graph.num_relations, embedding_dim=32)
     model.compile(optimizer=SparseAdagrad(0.1, global_clipnorm=0.5), loss=LogisticLoss())

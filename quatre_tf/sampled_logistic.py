@@ -163,7 +163,7 @@ def _queries(
     """Returns `[batch, 2, 4n]`: the tail query and the head query of each positive."""
     head, tail, rotation = _quaternions(heads, candidates, folded, relation_index)
     queries = [hamilton_product(head, rotation), hamilton_product(tail, conjugate(rotation))]
-    return tf.reshape(tf.stack(queries, axis=1), [heads.shape[0], 2, heads.shape[1]])
+    return tf.reshape(tf.stack(queries, axis=1), [-1, 2, heads.shape[1]])
 
 
 @tf.function(jit_compile=True)
@@ -191,7 +191,7 @@ def _query_gradients(
     tail_queries, head_queries = tf.unstack(_split(queries), axis=1)
     sources = tf.stack([tail_queries, head_queries, head_gradients, tail_gradients])
     rotation_gradients = hamilton_product(conjugate(head), x) + hamilton_product(conjugate(y), tail)
-    return tf.reshape(sources, [-1, heads.shape[1]]), tf.reshape(rotation_gradients, heads.shape)
+    return _rows(sources), _rows(rotation_gradients)
 
 
 def _quaternions(
@@ -201,8 +201,13 @@ def _quaternions(
 
 
 def _split(rows: tf.Tensor) -> tf.Tensor:
-    """Returns `[..., 4, n]` for rows `[..., 4n]`."""
-    return tf.reshape(rows, [*rows.shape[:-1], 4, rows.shape[-1] // 4])
+    """Returns `[..., 4, n]` for rows `[..., 4n]`; all but the first size are static."""
+    return tf.reshape(rows, [-1, *rows.shape[1:-1], 4, rows.shape[-1] // 4])
+
+
+def _rows(quaternions: tf.Tensor) -> tf.Tensor:
+    """Returns `[rows, 4n]` for `[..., 4, n]`."""
+    return tf.reshape(quaternions, [-1, 4 * quaternions.shape[-1]])
 
 
 def _entity_gradient(

@@ -1,14 +1,14 @@
 """What a recipe decides: the batches and the objective of a step."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import tensorflow as tf
 
 from datasets.corruption import CorruptionMode
 from datasets.graph import Graph
-from datasets.pipeline import training_batches
-from datasets.queries import Queries, query_batches
+from datasets.pipeline import Batches, TripleBatches
+from datasets.queries import Queries, QueryBatches
 from quatre_tf import QuatRE
 from quatre_tf.candidate_softmax import candidate_softmax_objective
 from quatre_tf.objective import Objective
@@ -34,8 +34,8 @@ class Recipe(Protocol):
     triples_per_step: float
     description: str
 
-    def batches(self, strategy: tf.distribute.Strategy, start: int) -> Any:
-        """Returns the distributed batches start, start + 1, ..."""
+    def batches(self) -> Batches:
+        """Returns the batches of training; each is for all replicas together."""
 
     def objective(self, model: QuatRE, batch: dict[str, tf.Tensor]) -> Objective:
         """Returns the objective of a replica's batch; they add up over the replicas."""
@@ -47,26 +47,19 @@ class PaperRecipe:
     def __init__(self, config: TrainConfig, graph: Graph, num_replicas: int):
         self._config, self._graph = config, graph
         self._batch_size = config.batch_size or max(len(graph.train) // 100, num_replicas)
-        if self._batch_size < num_replicas:
-            raise ConfigError(
-                f"--batch_size must be at least the number of replicas, {num_replicas}. "
-                f"Received: {self._batch_size}."
-            )
+        _check_enough(self._batch_size, num_replicas)
         self.steps_per_epoch = config.steps_per_epoch
         self.triples_per_step = float(self._batch_size)
         self.description = f"{self._batch_size} positives x {config.num_negatives} negatives"
 
-    def batches(self, strategy: tf.distribute.Strategy, start: int) -> Any:
-        """Splits each batch over the replicas."""
-        return strategy.experimental_distribute_dataset(
-            training_batches(
-                self._graph,
-                batch_size=self._batch_size,
-                num_negatives=self._config.num_negatives,
-                corruption=cast("CorruptionMode", self._config.corruption),
-                seed=self._config.seed,
-                start=start,
-            )
+    def batches(self) -> Batches:
+        """Positives with their corruptions."""
+        return TripleBatches(
+            self._graph,
+            batch_size=self._batch_size,
+            num_negatives=self._config.num_negatives,
+            corruption=cast("CorruptionMode", self._config.corruption),
+            seed=self._config.seed,
         )
 
     def objective(self, model: QuatRE, batch: dict[str, tf.Tensor]) -> Objective:
@@ -83,15 +76,10 @@ class StrongRecipe:
     """Softmax over all entities with N3: `quatre_tf.candidate_softmax`."""
 
     def __init__(self, config: TrainConfig, graph: Graph, num_replicas: int):
-        self._queries, self._seed, self._num_replicas = Queries(graph), config.seed, num_replicas
-        # As many as there are, if there are fewer; and a multiple of the replicas.
-        wanted = min(config.batch_size or _QUERIES_PER_STEP, len(self._queries))
-        self._batch_size = wanted // num_replicas * num_replicas
-        if not self._batch_size:
-            raise ConfigError(
-                f"--batch_size must be at least the number of replicas, {num_replicas}. "
-                f"Received: {wanted}."
-            )
+        self._queries, self._seed = Queries(graph), config.seed
+        # As many as there are, if there are fewer.
+        self._batch_size = min(config.batch_size or _QUERIES_PER_STEP, len(self._queries))
+        _check_enough(self._batch_size, num_replicas)
         self._options = SoftmaxOptions(
             config.n3,
             config.label_smoothing,
@@ -105,17 +93,14 @@ class StrongRecipe:
         self.triples_per_step = self._targets_per_step / 2
         self.description = f"{self._batch_size:,} queries x {graph.num_entities:,} candidates"
 
-    def batches(self, strategy: tf.distribute.Strategy, start: int) -> Any:
-        """Gives each replica queries of its own, because targets cannot be split by count."""
-        parts = query_batches(
+    def batches(self) -> Batches:
+        """Distinct queries with all their answers."""
+        return QueryBatches(
             self._queries,
             batch_size=self._batch_size,
             num_candidates=self._num_candidates,
-            num_parts=self._num_replicas,
             seed=self._seed,
-            start=start,
         )
-        return strategy.distribute_datasets_from_function(lambda context: parts)
 
     def objective(self, model: QuatRE, batch: dict[str, tf.Tensor]) -> Objective:
         """The mean over targets of cross-entropy and N3."""
@@ -144,6 +129,14 @@ class SampledRecipe(StrongRecipe):
             candidates,
             self._options,
             num_targets=self._targets_per_step,
+        )
+
+
+def _check_enough(batch_size: int, num_replicas: int) -> None:
+    if batch_size < num_replicas:
+        raise ConfigError(
+            f"--batch_size must be at least the number of replicas, {num_replicas}. "
+            f"Received: {batch_size}."
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from datasets.graph import Graph
+from datasets.pipeline import Share
 from quatre_tf import QuatRE
 from quatre_tf.optimizers import SparseAdagrad
 from trainers.config import TrainConfig
@@ -69,11 +70,20 @@ class Trainer:
             self.optimizer = _make_optimizer(config, self.last_step)
             self.optimizer.build(self.model.trainable_variables)
             self.step = tf.Variable(0, dtype=tf.int64, name="step")
+        self._batches = self.recipe.batches()
         self._iterator: Iterator | None = None
 
     def rewind(self) -> None:
         """Makes the next batch that of `step`; call it after a checkpoint was restored."""
-        self._iterator = iter(self.recipe.batches(self._strategy, int(self.step.numpy())))
+        start, num_parts = int(self.step.numpy()), self._strategy.num_replicas_in_sync
+
+        def dataset(context: tf.distribute.InputContext) -> tf.data.Dataset:
+            # Elements go to the replicas of this process in their order.
+            count = num_parts // context.num_input_pipelines
+            share = Share(num_parts, context.input_pipeline_id * count, count)
+            return self._batches.dataset(start, share)
+
+        self._iterator = iter(self._strategy.distribute_datasets_from_function(dataset))
 
     def train(self, num_steps: int) -> Progress:
         """Takes `num_steps` optimizer steps in one call of a compiled loop."""

@@ -4,14 +4,14 @@ import scipy.stats
 
 from datasets.errors import DataError
 from datasets.graph import Graph
-from datasets.pipeline import training_batches
+from datasets.pipeline import Share, TripleBatches
 
 
 def take(graph, count, *, seed=5, start=0, batch_size=7, num_negatives=3, **options):
-    batches = training_batches(
-        graph, batch_size=batch_size, num_negatives=num_negatives, seed=seed, start=start, **options
+    batches = TripleBatches(
+        graph, batch_size=batch_size, num_negatives=num_negatives, seed=seed, **options
     )
-    return list(batches.take(count).as_numpy_iterator())
+    return list(batches.dataset(start).take(count).as_numpy_iterator())
 
 
 def assert_same(left, right):
@@ -23,9 +23,9 @@ def assert_same(left, right):
 
 
 def test_shapes_are_static(synthetic_graph):
-    batches = training_batches(synthetic_graph, batch_size=7, num_negatives=3, seed=1)
+    batches = TripleBatches(synthetic_graph, batch_size=7, num_negatives=3, seed=1)
     described = {key: (tuple(spec.shape), spec.dtype.name) for key, spec in
-                 batches.element_spec.items()}  # fmt: skip
+                 batches.dataset().element_spec.items()}  # fmt: skip
     assert described == {
         "heads": ((7,), "int32"),
         "relations": ((7,), "int32"),
@@ -40,6 +40,25 @@ def test_a_batch_is_a_function_of_seed_and_number(synthetic_graph):
     assert_same(first, take(synthetic_graph, 6))
     # Resumed at 4: exactly the batches 4 and 5.
     assert_same(first[4:], take(synthetic_graph, 2, start=4))
+
+
+@pytest.mark.parametrize("num_parts", [1, 2, 3, 7])
+def test_parts_are_the_batch(synthetic_graph, num_parts):
+    """However many replicas of however many processes share a batch of 7, its rows are the same."""
+    batches = TripleBatches(synthetic_graph, batch_size=7, num_negatives=3, seed=5)
+    (whole,) = take(synthetic_graph, 1, start=4)
+    first = Share(num_parts, 0, max(1, num_parts // 2))
+    rest = Share(num_parts, first.count, num_parts - first.count)
+    parts = [
+        part
+        for share in (first, rest)
+        if share.count
+        for part in batches.dataset(4, share).take(share.count).as_numpy_iterator()
+    ]
+    assert len(parts) == num_parts
+    assert {len(part["heads"]) for part in parts} <= {7 // num_parts, 7 // num_parts + 1}
+    for key, value in whole.items():
+        np.testing.assert_array_equal(np.concatenate([part[key] for part in parts]), value)
 
 
 def test_batches_seeds_and_modes_differ(synthetic_graph):
@@ -96,4 +115,4 @@ def test_uncorruptible_graph_is_refused_at_once():
     full = [["a", "a", "b", "b"], ["r"] * 4, ["a", "b", "a", "b"]]
     graph = Graph.from_names("full", {"train": full, "valid": full, "test": full})
     with pytest.raises(DataError, match="cannot be corrupted"):
-        training_batches(graph, batch_size=1, num_negatives=1, seed=0)
+        TripleBatches(graph, batch_size=1, num_negatives=1, seed=0)

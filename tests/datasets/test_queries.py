@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from datasets.graph import Graph
-from datasets.queries import Queries, query_batches
+from datasets.pipeline import Share
+from datasets.queries import Queries, QueryBatches
 
 
 @pytest.fixture
@@ -14,8 +15,8 @@ def graph():
 
 
 def take(queries, count, *, batch_size=3, seed=5, start=0):
-    batches = query_batches(queries, batch_size=batch_size, seed=seed, start=start)
-    return list(batches.take(count).as_numpy_iterator())
+    batches = QueryBatches(queries, batch_size=batch_size, seed=seed)
+    return list(batches.dataset(start).take(count).as_numpy_iterator())
 
 
 def asked(batch):
@@ -81,12 +82,12 @@ def test_samples_are_answers_and_all_are_drawn(graph):
 @pytest.mark.parametrize("batch_size", [0, 7])
 def test_batch_size_has_bounds(graph, batch_size):
     with pytest.raises(ValueError, match=rf"in 1 \.\.\. 6, .* Received: {batch_size}"):
-        query_batches(Queries(graph), batch_size=batch_size, seed=0)
+        QueryBatches(Queries(graph), batch_size=batch_size, seed=0)
 
 
 def test_candidates_are_distinct_and_hits_are_the_answers_among_them(synthetic_graph):
     queries = Queries(synthetic_graph)
-    batches = query_batches(queries, batch_size=9, num_candidates=5, seed=1)
+    batches = QueryBatches(queries, batch_size=9, num_candidates=5, seed=1).dataset()
     drawn = set()
     for batch in batches.take(150).as_numpy_iterator():
         candidates = batch["candidates"].tolist()
@@ -101,12 +102,14 @@ def test_candidates_are_distinct_and_hits_are_the_answers_among_them(synthetic_g
     assert drawn == set(range(synthetic_graph.num_entities))
 
 
-def test_parts_are_the_batch(synthetic_graph):
+@pytest.mark.parametrize("num_parts", [2, 3])
+def test_parts_are_the_batch(synthetic_graph, num_parts):
     """However many replicas share it, a batch has the same questions, samples and candidates."""
     queries = Queries(synthetic_graph)
-    options = {"batch_size": 8, "num_candidates": 5, "seed": 3, "start": 7}
-    (whole,) = query_batches(queries, **options).take(1).as_numpy_iterator()
-    parts = list(query_batches(queries, num_parts=2, **options).take(2).as_numpy_iterator())
+    batches = QueryBatches(queries, batch_size=8, num_candidates=5, seed=3)
+    (whole,) = batches.dataset(7).take(1).as_numpy_iterator()
+    share = Share(num_parts, 0, num_parts)
+    parts = list(batches.dataset(7, share).take(num_parts).as_numpy_iterator())
     for key in ("entities", "relations", "counts", "targets", "samples"):
         joined = np.concatenate([part[key] for part in parts])
         np.testing.assert_array_equal(joined, whole[key])
