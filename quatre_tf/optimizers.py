@@ -61,14 +61,17 @@ class SparseAdagrad(tf.keras.optimizers.Adagrad):
         )
         self._track_variable(self.gradient_norm)
 
+    def accumulator(self, variable: Any) -> tf.Variable:
+        """Returns the sums of squares of a variable's gradients; it has the variable's shape."""
+        return self._accumulators[self._get_variable_index(variable)].value
+
     def update_step(self, gradient: Gradient, variable: Any, learning_rate: Any) -> None:
         """Updates one variable in place with the fused kernel, sparse or dense."""
         if isinstance(variable, keras.Variable):
             variable = variable.value
-        accumulator = self._accumulators[self._get_variable_index(variable)].value
         arguments = {
             "var": variable.handle,
-            "accum": accumulator.handle,
+            "accum": self.accumulator(variable).handle,
             "lr": tf.cast(learning_rate, variable.dtype),
             "epsilon": tf.constant(self.epsilon, variable.dtype),
         }

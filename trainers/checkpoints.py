@@ -35,9 +35,7 @@ class Checkpoints:
 
     def __init__(self, folder: pathlib.Path, trainer: Trainer, state: RunState):
         self._trainer = trainer
-        self._checkpoint = tf.train.Checkpoint(
-            model=trainer.model, optimizer=trainer.optimizer, step=trainer.step, state=state
-        )
+        self._checkpoint = tf.train.Checkpoint(**trainer.state, state=state)
         self._manager = tf.train.CheckpointManager(
             self._checkpoint, os.fspath(folder), max_to_keep=_KEPT
         )

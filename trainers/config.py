@@ -12,7 +12,7 @@ from trainers.errors import ConfigError
 RECIPES = ("paper", "strong", "sampled")
 VARIANTS = ("quatre", "quate", "quatre_head", "quatre_tail")
 CORRUPTIONS = ("bern", "uniform")
-STRATEGIES = ("default", "mirrored")
+STRATEGIES = ("default", "one_device", "mirrored", "multi_worker", "parameter_server")
 TIE_POLICIES = ("realistic", "optimistic", "pessimistic")
 COMPUTE_DTYPES = ("float32", "bfloat16")
 DECAYS = ("none", "linear")
@@ -69,7 +69,7 @@ class TrainConfig:
         best_by: The validation figure that chooses the weights: `"hits@10"` or `"mrr"`.
         patience: Validations without a better one after which training stops; 0 for never.
         tie_policy: How equal scores count in ranks.
-        strategy: tf.distribute strategy.
+        strategy: tf.distribute strategy (docs/distributed.md).
         num_replicas: Logical CPU devices of `mirrored` where there is no accelerator.
         seed: Of initialisation and batches.
     """

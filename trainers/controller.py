@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 import tqdm
 
 from saved_models.trained import save_best
@@ -15,6 +16,7 @@ from trainers.config import TrainConfig
 from trainers.errors import TrainingError
 from trainers.evaluator import Evaluator
 from trainers.planning import Plan
+from trainers.strategies import chief_value
 from trainers.summaries.writer import Summaries
 from trainers.trainer import Progress, Trainer
 
@@ -39,20 +41,23 @@ def always(epoch: float, metrics: Mapping[str, float]) -> bool:
 
 
 class Clock:
-    """Wall time of a run over all its sessions, in seconds.
+    """Wall time of a run over all its sessions, in seconds: the chief's.
 
     Args:
         started: `time.monotonic()` when this session began.
         before: What the sessions before took.
+        strategy: Its workers read the clock together, so that they decide alike.
     """
 
-    def __init__(self, started: float, before: float):
-        self._start = started - before
+    def __init__(self, started: float, before: float, strategy: tf.distribute.Strategy):
+        self._start, self._strategy = started - before, strategy
+        self.last = before
 
     @property
     def seconds(self) -> float:
-        """Since the run began."""
-        return time.monotonic() - self._start
+        """Since the run began; `last` is what was read last, for a worker on its own."""
+        self.last = chief_value(self._strategy, time.monotonic() - self._start)
+        return self.last
 
 
 class Controller:
@@ -145,9 +150,9 @@ class Controller:
 
     def _train_call(self, remaining: int, bar: "_Bar") -> None:
         num_steps = min(self._steps_per_call, remaining)
-        start = time.perf_counter()
+        start = self._clock.seconds
         progress = self._trainer.train(num_steps)
-        seconds = time.perf_counter() - start
+        seconds = self._clock.seconds - start
         self._plan.saw_steps(num_steps, seconds)
         if not progress.is_finite:
             raise TrainingError(self._describe_collapse(progress))
@@ -204,7 +209,8 @@ class Controller:
         return True
 
     def _save(self) -> None:
-        self._state.seconds.assign(self._clock.seconds)
+        # Not read anew: an interrupted worker is on its own.
+        self._state.seconds.assign(self._clock.last)
         self._checkpoints.save()
 
     def _write(self, group: str, values: dict[str, float]) -> None:

@@ -9,3 +9,7 @@ class ConfigError(DataError):
 
 class TrainingError(DataError):
     """Training cannot go on; the message says what was kept and what to change."""
+
+
+class ClusterError(DataError):
+    """Another process that the run needs is gone."""

@@ -18,6 +18,7 @@ from datasets import catalog
 from datasets.program import import_tensorflow, run_program
 from trainers import config as configs
 from trainers import setting_flags
+from trainers.cluster import Cluster
 from trainers.errors import ConfigError
 
 _DATASET = flags.DEFINE_string(
@@ -44,11 +45,18 @@ def main(argv: Sequence[str]) -> int:
         given["dataset"] = _DATASET.value
     run_dir, config = _resolve(given)
 
+    cluster = Cluster.from_environment(config.strategy)
+
     import_tensorflow()
     from trainers.fitting import fit
+    from trainers.membership import membership
+    from trainers.strategies import serve
 
+    if cluster.is_server:
+        serve(cluster)
     try:
-        fit(config, run_dir, resume=_RESUME.value, **_DATA.given())
+        with membership(cluster, run_dir, _RESUME.value) as own_dir:
+            fit(config, own_dir, resume=_RESUME.value, **_DATA.given())
     except KeyboardInterrupt:
         sys.stderr.write(
             f"Interrupted. To go on: python -m trainers.fit --run_dir={run_dir} --resume\n"

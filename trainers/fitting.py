@@ -25,7 +25,8 @@ from trainers.errors import ConfigError
 from trainers.evaluator import Evaluator
 from trainers.planning import BudgetPlan, EpochPlan, Plan
 from trainers.run_directory import RunDirectory
-from trainers.strategies import make_strategy
+from trainers.server_trainer import make_trainer
+from trainers.strategies import make_strategy, ranking_strategy
 from trainers.summaries.final import write_final_summaries
 from trainers.summaries.writer import Summaries
 from trainers.trainer import Trainer
@@ -58,7 +59,7 @@ def fit(
     """
     with _begun(config, run_dir, resume, data_dir, manual_dir) as session:
         _train(session)
-        return _finish(session.run, session.graph, session.evaluator)
+        return _finish(session)
 
 
 def train(
@@ -122,7 +123,8 @@ def _begun(
     with run.locked():
         _check_fresh(run, resume)
         run.begin(config, graph)
-        evaluator = Evaluator(graph, config.tie_policy, config.seed)
+        shared = ranking_strategy(strategy)
+        evaluator = Evaluator(graph, config.tie_policy, config.seed, strategy=shared)
         yield _Session(config, run, graph, strategy, evaluator, resume, started)
 
 
@@ -136,12 +138,12 @@ def _check_fresh(run: RunDirectory, resume: bool) -> None:
 
 def _train(session: _Session, on_validation: OnValidation = always) -> None:
     config, run, graph = session.config, session.run, session.graph
-    trainer, state = Trainer(config, graph, session.strategy), RunState()
+    trainer, state = make_trainer(config, graph, session.strategy), RunState()
     checkpoints = Checkpoints(run.checkpoints, trainer, state)
     if session.resumed:
         checkpoints.restore()
     _introduce(config, run, graph, trainer)
-    clock = Clock(session.started, before=float(state.seconds.numpy()))
+    clock = Clock(session.started, float(state.seconds.numpy()), session.strategy)
     plan: Plan = EpochPlan(config, trainer.recipe.steps_per_epoch)
     if config.budget_minutes:
         plan = BudgetPlan(config, clock.seconds, test_share=len(graph.test) / len(graph.valid))
@@ -174,9 +176,14 @@ def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Tr
     )
 
 
-def _finish(run: RunDirectory, graph: Graph, evaluator: Evaluator) -> dict[str, Any]:
-    model = load_model(run.path)
-    result = evaluator.evaluate(model, "test")
+def _finish(session: _Session) -> dict[str, Any]:
+    run, graph = session.run, session.graph
+    with ranking_strategy(session.strategy).scope():
+        model = load_model(run.path)
+    result = session.evaluator.evaluate(model, "test")
+    if not session.strategy.extended.should_checkpoint:
+        # The chief does the rest alone.
+        return result
     run.test_metrics_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     trained = Trained(model, graph, run.path)
     write_final_summaries(run, trained, result)

@@ -26,7 +26,7 @@ _HELP = {
     "reciprocal": "Ask for heads as tails of an inverse relation of its own.",
     "normalize_relations": "Normalise v_r, as in the paper.",
     "corruption": "How the corrupted side is chosen (paper).",
-    "strategy": "tf.distribute strategy.",
+    "strategy": "tf.distribute strategy; those of many processes read TF_CONFIG.",
     "tie_policy": "How equal scores count in ranks.",
     "embedding_dim": "Quaternions per embedding (n); 4n floats.",
     "init_scale": "Standard deviation of the initial values; 0 for the reference's.",

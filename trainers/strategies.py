@@ -1,17 +1,98 @@
 """Distribution strategies by name."""
 
+import signal
+
 import tensorflow as tf
+
+from trainers.cluster import Cluster
+
+# Tables below this size, as those of the relations mostly are, stay whole on one server.
+_MIN_SHARD_BYTES = 256 << 10
 
 
 def make_strategy(name: str, num_replicas: int) -> tf.distribute.Strategy:
-    """Returns the strategy `default` or `mirrored`.
+    """Returns a strategy; must be called before TensorFlow runs its first op.
 
-    `mirrored` uses all GPUs; without any, `num_replicas` logical CPU devices, for development: on
-    one machine they share its cores and are slower than `default`. Must be called before
-    TensorFlow runs its first op.
+    `multi_worker` and `parameter_server` read TF_CONFIG, and return when all processes are there.
+
+    Args:
+        name: `default`; `one_device`: the first GPU, or the CPU; `mirrored`: all GPUs, or logical
+            CPU devices for development, which share the cores and are slower than `default`;
+            `multi_worker`: the devices of all workers; `parameter_server`: tables on servers.
+        num_replicas: How many logical CPU devices `mirrored` makes.
+
+    Raises:
+        ConfigError: TF_CONFIG is missing, malformed, or not for this strategy.
     """
-    if name == "default":
+    cluster = Cluster.from_environment(name)
+    if cluster.addresses:
+        # Its notes on each collective are not ours.
+        tf.get_logger().setLevel("WARNING")
+    if name == "one_device":
+        gpus = tf.config.list_logical_devices("GPU")
+        return tf.distribute.OneDeviceStrategy("GPU:0" if gpus else "CPU:0")
+    if name == "mirrored":
+        return _mirrored(num_replicas)
+    if name == "multi_worker":
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    if name == "parameter_server":
+        return tf.distribute.ParameterServerStrategy(
+            _resolver(),
+            tf.distribute.experimental.partitioners.MinSizePartitioner(
+                _MIN_SHARD_BYTES, max_shards=cluster.count("ps")
+            ),
+        )
+    return tf.distribute.get_strategy()
+
+
+def serve(cluster: Cluster) -> None:
+    """Does what the coordinator asks for, as a parameter server or a worker; never returns."""
+    # The wait is not Python's, which would not get to see a Ctrl-C.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    tf.distribute.Server(
+        tf.train.ClusterSpec({job: list(hosts) for job, hosts in cluster.addresses.items()}),
+        job_name=cluster.job,
+        task_index=cluster.index,
+        protocol="grpc",
+        start=True,
+    ).join()
+
+
+def ranking_strategy(strategy: tf.distribute.Strategy) -> tf.distribute.Strategy:
+    """Returns the strategy whose replicas share a ranking.
+
+    With parameter servers that is the coordinator alone, with a copy of the model.
+    """
+    if isinstance(strategy, tf.distribute.ParameterServerStrategy):
         return tf.distribute.get_strategy()
+    return strategy
+
+
+def chief_value(strategy: tf.distribute.Strategy, value: float) -> float:
+    """Returns the chief's value in every worker, all of which have to ask for it.
+
+    What workers decide by a clock of their own, they would not decide alike.
+    """
+    if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+        return value
+    return float(_chief_value(strategy, tf.constant(value, tf.float64)))
+
+
+@tf.function
+def _chief_value(strategy: tf.distribute.Strategy, value: tf.Tensor) -> tf.Tensor:
+    def of_first_replica(value: tf.Tensor) -> tf.Tensor:
+        context = tf.distribute.get_replica_context()
+        is_first = tf.equal(context.replica_id_in_sync_group, 0)
+        return context.all_reduce("SUM", tf.where(is_first, value, 0.0))
+
+    return strategy.experimental_local_results(strategy.run(of_first_replica, (value,)))[0]
+
+
+def _resolver() -> tf.distribute.cluster_resolver.ClusterResolver:
+    return tf.distribute.cluster_resolver.TFConfigClusterResolver(rpc_layer="grpc")
+
+
+def _mirrored(num_replicas: int) -> tf.distribute.Strategy:
     if tf.config.list_physical_devices("GPU"):
         return tf.distribute.MirroredStrategy()
     # Reduction through one device, not collectives: the replicas are threads of one process.

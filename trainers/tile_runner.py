@@ -23,13 +23,10 @@ class TileRunner:
 
     def __init__(self, model: QuatRE, strategy: tf.distribute.Strategy):
         self._model, self._strategy = model, strategy
-        # A variable that was trained sparsely is copied at every read.
-        self._table = strategy.run(lambda: tf.convert_to_tensor(model.entities.embeddings.value))
-        self._norm = strategy.run(table_norm, (self._table,))
-        self._step = self._run_step
-        if strategy.num_replicas_in_sync > 1:
-            # Called eagerly, replicas take turns.
-            self._step = tf.function(self._run_step, reduce_retracing=True)
+        # Once: a variable that was trained sparsely is copied at every read.
+        self._table, self._norm = _read_table(strategy, model)
+        # Called eagerly, replicas would take turns.
+        self._count = _count_on_replicas if strategy.num_replicas_in_sync > 1 else _count
 
     def run(self, side: RankingSide, triples: np.ndarray) -> Iterator[np.ndarray]:
         """Yields `(better, equal)` `[2, sets, tile]` int32 of consecutive triples `[n, 3]`."""
@@ -45,15 +42,30 @@ class TileRunner:
         distribute = self._strategy.experimental_distribute_values_from_function
         for first in range(0, len(triples), QUERY_TILE * self._strategy.num_replicas_in_sync):
             tiles = distribute(lambda context, first=first: tile(context, first))
-            counts = self._step(side.name, tiles, self._table, self._norm, *index)
-            yield self._strategy.gather(counts, axis=2).numpy()
+            tensors = (tiles, self._table, self._norm, *index)
+            yield self._count(self._strategy, self._model, side.name, tensors).numpy()
 
-    def _run_step(self, *arguments: Any) -> tf.Tensor:
-        return self._strategy.run(self._count, arguments)
 
-    def _count(
-        self,
-        side: str,
+# Functions of the module, so that a model is traced once and not at every evaluation.
+
+
+@tf.function
+def _read_table(strategy: tf.distribute.Strategy, model: QuatRE) -> tuple[Any, Any]:
+    """Returns the entity table and the bound of its norms, of each replica."""
+
+    def read() -> tuple[tf.Tensor, tf.Tensor]:
+        table = tf.convert_to_tensor(model.entities.embeddings.value)
+        return table, table_norm(table)
+
+    return strategy.run(read)
+
+
+def _count(
+    strategy: tf.distribute.Strategy, model: QuatRE, side: str, tensors: tuple[Any, ...]
+) -> tf.Tensor:
+    """Returns `(better, equal)` `[2, sets, tiles]` int32 of the tiles of all replicas."""
+
+    def count(
         tile: tuple[tf.Tensor, ...],
         table: tf.Tensor,
         norm: tf.Tensor,
@@ -61,17 +73,21 @@ class TileRunner:
         set_keys: tf.Tensor,
     ) -> tf.Tensor:
         triples, targets, known_lists, set_lists = tile
-        queries = _queries.get_concrete_function(self._model, side, _TRIPLES)(triples)
+        queries = _queries.get_concrete_function(model, side, _TRIPLES)(triples)
         known, sets = (known_keys, known_lists), (set_keys, set_lists)
         return tf.stack(count_tile(queries, table, norm, targets, *known, *sets))
+
+    return strategy.gather(strategy.run(count, tensors), axis=2)
+
+
+_count_on_replicas = tf.function(_count, reduce_retracing=True)
 
 
 # For any number of them: a trace a model and side.
 _TRIPLES = tf.TensorSpec([None, 3], tf.int32)
 
 
-# A function of the module, so that a model is traced once and not at every evaluation. It takes a
-# third of the time of the same operations one by one.
+# It takes a third of the time of the same operations one by one.
 @tf.function
 def _queries(model: QuatRE, side: str, triples: tf.Tensor) -> tf.Tensor:
     heads, relations, tails = tf.unstack(triples, axis=1)

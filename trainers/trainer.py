@@ -52,8 +52,7 @@ class Trainer:
 
     Attributes:
         recipe: Batches and objective.
-        model: The model, created in the strategy's scope.
-        optimizer: Built on all its tables.
+        optimizer: Built on all tables of the model.
         step: int64 variable, the number of steps done; batch k is a pure function of (seed, k).
         last_step: int64 variable, where a decaying learning rate reaches 0.
     """
@@ -66,22 +65,45 @@ class Trainer:
             self.last_step = tf.Variable(
                 config.epochs * self.recipe.steps_per_epoch, dtype=tf.int64, trainable=False
             )
-            self.model = _make_model(config, graph)
+            self._trained = make_model(config, graph)
             self.optimizer = _make_optimizer(config, self.last_step)
-            self.optimizer.build(self.model.trainable_variables)
+            self.optimizer.build(self._variables)
             self.step = tf.Variable(0, dtype=tf.int64, name="step")
-        self._batches = self.recipe.batches()
         self._iterator: Iterator | None = None
+
+    @property
+    def model(self) -> QuatRE:
+        """The model, created in the strategy's scope."""
+        return self._trained
+
+    @property
+    def _variables(self) -> list[Any]:
+        """What the optimizer updates, in the order of the model's tables."""
+        return self._trained.trainable_variables
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint holds: tables and accumulators in the order of the model.
+
+        The same under every strategy, so that a checkpoint of one restores under another.
+        """
+        return {
+            "tables": [table.value for table in self._variables],
+            "accumulators": [self.optimizer.accumulator(table) for table in self._variables],
+            "iterations": self.optimizer.iterations.value,
+            "step": self.step,
+        }
 
     def rewind(self) -> None:
         """Makes the next batch that of `step`; call it after a checkpoint was restored."""
         start, num_parts = int(self.step.numpy()), self._strategy.num_replicas_in_sync
+        batches = self.recipe.batches()
 
         def dataset(context: tf.distribute.InputContext) -> tf.data.Dataset:
             # Elements go to the replicas of this process in their order.
             count = num_parts // context.num_input_pipelines
             share = Share(num_parts, context.input_pipeline_id * count, count)
-            return self._batches.dataset(start, share)
+            return batches.dataset(start, share)
 
         self._iterator = iter(self._strategy.distribute_datasets_from_function(dataset))
 
@@ -89,9 +111,16 @@ class Trainer:
         """Takes `num_steps` optimizer steps in one call of a compiled loop."""
         if self._iterator is None:
             self.rewind()
-        sums = self._train(self._iterator, tf.constant(num_steps, tf.int64))
-        loss, regularization = (float(total) / num_steps for total in sums)
-        return Progress(loss, regularization, float(self.optimizer.gradient_norm.numpy()))
+        calls = [num_steps]
+        if isinstance(self._strategy, tf.distribute.MultiWorkerMirroredStrategy):
+            # In a compiled loop a collective op keeps the shapes of its first turn; sparse
+            # gradients have as many rows as occur.
+            calls = [1] * num_steps
+        sums = [self._train(self._iterator, tf.constant(count, tf.int64)) for count in calls]
+        loss, regularization = np.sum(sums, axis=0) / num_steps
+        return Progress(
+            float(loss), float(regularization), float(self.optimizer.gradient_norm.numpy())
+        )
 
     @tf.function(reduce_retracing=True)
     def _train(self, iterator: Iterator, num_steps: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -104,12 +133,13 @@ class Trainer:
         return loss, regularization
 
     def _replica_step(self, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-        objective = self.recipe.objective(self.model, batch)
-        self.optimizer.apply(objective.gradients, self.model.trainable_variables)
+        objective = self.recipe.objective(self._trained, batch)
+        self.optimizer.apply(objective.gradients, self._variables)
         return objective.loss, objective.regularization
 
 
-def _make_model(config: TrainConfig, graph: Graph) -> QuatRE:
+def make_model(config: TrainConfig, graph: Graph) -> QuatRE:
+    """Returns the model that the settings describe, with initial values."""
     initializer: Any = "glorot_uniform"
     if config.init_scale:
         initializer = keras.initializers.RandomNormal(stddev=config.init_scale)

@@ -1,0 +1,106 @@
+"""Processes of a cluster on this machine, as many as a test needs."""
+
+import contextlib
+import ctypes
+import json
+import multiprocessing
+import os
+import pathlib
+import runpy
+import signal
+import socket
+import sys
+import time
+
+# Importing TensorFlow costs a process seconds: one process does it for all, and forks.
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["tensorflow", "tensorflow_datasets"])
+
+HOST = "127.0.0.1"
+
+
+def cluster(**counts):
+    """Returns the addresses of a cluster on free ports of loopback, by job."""
+    with contextlib.ExitStack() as held:
+        # All held at once, so that they differ.
+        sockets = [held.enter_context(socket.socket()) for _ in range(sum(counts.values()))]
+        for one in sockets:
+            one.bind((HOST, 0))
+        free = iter([f"{HOST}:{one.getsockname()[1]}" for one in sockets])
+        return {job: [next(free) for _ in range(count)] for job, count in counts.items()}
+
+
+def tf_config(addresses, job, index):
+    return json.dumps({"cluster": addresses, "task": {"type": job, "index": index}})
+
+
+class Processes:
+    """Starts processes, and ends those that are left when the test is over."""
+
+    def __init__(self, folder: pathlib.Path):
+        self._folder, self._started = folder, []
+
+    def start(self, function, *arguments, environment, **options):
+        """Calls a function of a module in a process of its own; its output goes to a file."""
+        output = self._folder / f"process-{len(self._started)}.txt"
+        process = _CONTEXT.Process(
+            target=_call, args=(function, arguments, options, environment, output), daemon=True
+        )
+        process.start()
+        process.output = output
+        self._started.append(process)
+        return process
+
+    def start_program(self, module, *arguments, environment):
+        """As `python -m module arguments`."""
+        return self.start(_run_module, module, arguments, environment=environment)
+
+    def start_cluster(self, addresses, module, *arguments):
+        """Starts a program in every task; returns the processes by (job, index)."""
+        return {
+            (job, index): self.start_program(
+                module, *arguments, environment={"TF_CONFIG": tf_config(addresses, job, index)}
+            )
+            for job, hosts in addresses.items()
+            for index in range(len(hosts))
+        }
+
+    def close(self):
+        for process in self._started:
+            process.kill()
+            process.join()
+
+
+def wait(process, timeout=240):
+    """Returns (exit code, output)."""
+    process.join(timeout)
+    text = process.output.read_text() if process.output.exists() else ""
+    assert process.exitcode is not None, f"no end after {timeout} s:\n{text}"
+    return process.exitcode, text
+
+
+def wait_for(condition, processes, timeout=240):
+    """Waits until a condition holds; none of the processes may end meanwhile."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        for process in processes:
+            assert process.is_alive(), process.output.read_text()
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def _call(function, arguments, options, environment, output):
+    # Ends with the test run, however that ends: PR_SET_PDEATHSIG.
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    # A shell starts background jobs with SIGINT ignored, and children inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ |= environment
+    file = os.open(output, os.O_WRONLY | os.O_CREAT)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    function(*arguments, **options)
+
+
+def _run_module(module, arguments):
+    sys.argv = [module, *map(str, arguments)]
+    runpy.run_module(module, run_name="__main__")
