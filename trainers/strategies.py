@@ -1,5 +1,6 @@
 """Distribution strategies by name."""
 
+import os
 import signal
 
 import tensorflow as tf
@@ -36,6 +37,7 @@ def make_strategy(name: str, num_replicas: int) -> tf.distribute.Strategy:
     if name == "multi_worker":
         return tf.distribute.MultiWorkerMirroredStrategy()
     if name == "parameter_server":
+        tf.config.threading.set_inter_op_parallelism_threads(_num_threads(cluster))
         return tf.distribute.ParameterServerStrategy(
             _resolver(),
             tf.distribute.experimental.partitioners.MinSizePartitioner(
@@ -49,13 +51,26 @@ def serve(cluster: Cluster) -> None:
     """Does what the coordinator asks for, as a parameter server or a worker; never returns."""
     # The wait is not Python's, which would not get to see a Ctrl-C.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    tf.distribute.Server(
-        tf.train.ClusterSpec({job: list(hosts) for job, hosts in cluster.addresses.items()}),
-        job_name=cluster.job,
-        task_index=cluster.index,
+    make_server(cluster, cluster.job, cluster.index).join()
+
+
+def make_server(cluster: Cluster, job: str, index: int) -> tf.distribute.Server:
+    """Starts the server of a task of `parameter_server`."""
+    return tf.distribute.Server(
+        {name: list(hosts) for name, hosts in cluster.addresses.items()},
+        job_name=job,
+        task_index=index,
         protocol="grpc",
-        start=True,
-    ).join()
+        config=tf.compat.v1.ConfigProto(inter_op_parallelism_threads=_num_threads(cluster)),
+    )
+
+
+def _num_threads(cluster: Cluster) -> int:
+    """Enough to wait with: a step whose every thread waits for another process never ends.
+
+    TensorFlow's default is a thread a core, which was seen to be too few on two cores.
+    """
+    return max(16, os.cpu_count() or 1, 4 * cluster.count("worker"))
 
 
 def ranking_strategy(strategy: tf.distribute.Strategy) -> tf.distribute.Strategy:

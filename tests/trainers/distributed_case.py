@@ -4,7 +4,6 @@ import dataclasses
 import pathlib
 
 import numpy as np
-import tensorflow as tf
 
 from datasets.graph import Graph
 from datasets.vocabulary import Vocabulary
@@ -92,12 +91,8 @@ def save_parameter_server(recipes, output, **options):
     # So that the small entity table is sharded, and the smaller ones of the relations are not.
     strategies._MIN_SHARD_BYTES = 512
     cluster = strategies.Cluster.from_environment("parameter_server")
-    # They share one pool of threads, where they would wait for one another if it were small.
-    threads = tf.compat.v1.ConfigProto(inter_op_parallelism_threads=8)
     servers = [
-        tf.distribute.Server(
-            dict(cluster.addresses), job_name=job, task_index=index, protocol="grpc", config=threads
-        )
+        strategies.make_server(cluster, job, index)
         for job in ("ps", "worker")
         for index in range(cluster.count(job))
     ]
