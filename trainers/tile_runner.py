@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from datasets.progress import progress
 from quatre_tf import QuatRE
 from quatre_tf.tiled_ranking import QUERY_TILE, count_tile, table_norm
 from trainers.ranking_side import RankingSide
@@ -40,7 +41,8 @@ class TileRunner:
             return (*(tf.constant(a[rows]) for a in arrays), tf.constant(set_lists[:, rows]))
 
         distribute = self._strategy.experimental_distribute_values_from_function
-        for first in range(0, len(triples), QUERY_TILE * self._strategy.num_replicas_in_sync):
+        starts = range(0, len(triples), QUERY_TILE * self._strategy.num_replicas_in_sync)
+        for first in progress(starts, f"Ranking {side.name}s"):
             tiles = distribute(lambda context, first=first: tile(context, first))
             tensors = (tiles, self._table, self._norm, *index)
             yield self._count(self._strategy, self._model, side.name, tensors).numpy()
