@@ -15,6 +15,7 @@ PROGRAMS = [
     "trainers.fit",
     "trainers.evaluate",
     "trainers.predict",
+    "trainers.explore",
     "trainers.import_openke",
     "saved_models.export",
     "saved_models.fold_in",

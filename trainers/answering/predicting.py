@@ -1,5 +1,6 @@
 """Answers to questions (head, relation, ?) and (?, relation, tail) by a trained model."""
 
+import copy
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -98,6 +99,12 @@ class Predictor:
         self._scorer = build_scorer(trained.model, trained.graph, calibration)
         self._known = KnownFacts(trained.graph)
         self._explainer = Explainer(trained.model, trained.graph) if options.explain else None
+
+    def with_options(self, options: Options) -> "Predictor":
+        """Returns one that answers otherwise, with the same scorer and without explanations."""
+        other = copy.copy(self)
+        other._options = options
+        return other
 
     def answers(self, questions: Iterable[Question]) -> Iterator[list[Answer]]:
         """Yields the answers to each question, best first, in the order of the questions."""

@@ -1,0 +1,46 @@
+"""Shows a run on a local web page: completions, entities, neighbours, learning curves.
+
+Usage: python -m trainers.explore --run_dir=runs/countries
+
+The page is for the browser of this computer, and needs no network. docs/exploring.md shows it.
+"""
+
+import pathlib
+import webbrowser
+from collections.abc import Sequence
+
+from absl import flags
+
+from datasets.program import import_tensorflow, run_program
+
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
+_PORT = flags.DEFINE_integer(
+    "port", 6007, "Where to listen on 127.0.0.1; 0: a free port.", lower_bound=0, upper_bound=65535
+)
+_OPEN = flags.DEFINE_bool("open", False, "Open the page in the browser.")
+_INTERRUPTED = 130
+
+
+def main(argv: Sequence[str]) -> int:
+    """Translates the flags; see `trainers.exploring`."""
+    del argv
+    from trainers.exploring.server import address, listen, make
+
+    # Before TensorFlow: a port in use is told at once.
+    with listen(_PORT.value) as listening:
+        import_tensorflow()
+        from trainers.analysis.runs import load_run
+        from trainers.exploring.api import Api
+        from trainers.exploring.application import Application
+
+        path = pathlib.Path(_RUN_DIR.value).expanduser()
+        application = Application(Api(load_run(path)))
+        print(f"{path} is at {address(listening)} until Ctrl-C.", flush=True)
+        if _OPEN.value:
+            webbrowser.open(address(listening))
+        make(application, listening).serve_forever()
+    return _INTERRUPTED
+
+
+if __name__ == "__main__":
+    run_program(main)
