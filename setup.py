@@ -16,6 +16,8 @@ VERSION = re.search(
 ).group(1)
 
 ANALYSIS = ["matplotlib>=3.8", "scikit-learn>=1.4"]
+# Made from Markdown and docstrings; Sphinx 8.1 is the last for Python 3.10.
+DOCS = ["sphinx>=8.1,<10", "myst-parser>=4,<6", "furo>=2025.12.19"]
 # Reads N-Triples.
 PREPARE = ["pyoxigraph>=0.5,<0.6"]
 # The release that goes with TensorFlow's: those before want an older protobuf.
@@ -51,6 +53,8 @@ setup(
         "tqdm>=4.66",
         # TensorFlow 2.21 does not bring it any more.
         "tensorboard>=2.20,<3",
+        # TensorBoard brings it; trainers.explore serves its page by it.
+        "werkzeug>=3,<4",
     ],
     extras_require={
         "test": [
@@ -65,6 +69,7 @@ setup(
             *TUNE,
         ],
         "analysis": ANALYSIS,
+        "docs": DOCS,
         "prepare": PREPARE,
         "serving": SERVING,
         "tune": TUNE,

@@ -1,16 +1,12 @@
 """The README is what newcomers run; .ci/run runs the same lines."""
 
-import pathlib
-import re
-
-ROOT = pathlib.Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+from tests.documents import ROOT, blocks
 
 
 def command(name):
-    match = re.search(rf"<!-- {name} -->\n```\w*\n(.*?)\n```", README, re.DOTALL)
-    assert match, f"README has no command marked {name}"
-    return match.group(1)
+    found = [block.text for block in blocks(ROOT / "README.md", "sh") if block.mark == name]
+    assert len(found) == 1, f"README has {len(found)} commands marked {name}"
+    return found[0].rstrip("\n")
 
 
 def test_both_commands_are_one_line_each_with_their_own_environment():
@@ -30,6 +26,7 @@ def test_ci_runs_the_commands_of_the_readme():
         assert f'"$(readme_command {name})"' in script
 
 
-def test_links_to_files_hold():
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", README):
-        assert (ROOT / target).exists(), target
+def test_first_page_of_the_documentation_has_the_same_quick_start():
+    (block,) = blocks(ROOT / "docs" / "index.md", "sh")
+    typed = [line for line in block.commands() if not line.startswith("source ")]
+    assert " && ".join(typed) == command("quick-start").replace(".venv/bin/", "")

@@ -50,7 +50,7 @@ class TrainConfig:
         num_negatives: Corrupted triples per positive (s); `paper`.
         corruption: `"bern"` or `"uniform"`: how the corrupted side is chosen; `paper`.
         batch_size: Positives (`paper`) or distinct queries (`strong`, `sampled`) per step over all
-            replicas; 0 stands for |train| / 100, rounded down, and for 1000 queries.
+            replicas; 0 stands for a hundredth of train, rounded down, and for 1000 queries.
         num_candidates: Entities that the queries of a step are ranked among; `sampled`.
         steps_per_epoch: Steps that are called an epoch; the reference's 100. 0 stands for a pass
             over all queries; `strong`, `sampled`.

@@ -2,27 +2,26 @@
 
 import contextlib
 import io
-import pathlib
 import re
 
 import numpy as np
 import pytest
 
-DOCS = pathlib.Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "library.md").read_text(encoding="utf-8")
+from tests.documents import ROOT, blocks
+
+LIBRARY = ROOT / "docs" / "library.md"
+PAGE = LIBRARY.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory):
     """Returns the names that the blocks leave behind, and what they print."""
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == PAGE.count("```") // 2
     names, printed = {"__name__": "library"}, io.StringIO()
     folder = tmp_path_factory.mktemp("library")
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
         patch.chdir(folder)
-        for number, block in enumerate(blocks):
-            exec(compile(block, f"docs/library.md, block {number}", "exec"), names)
+        for block in blocks(LIBRARY, "python"):
+            exec(compile(block.text, str(block), "exec"), names)
     return names, printed.getvalue(), folder
 
 
@@ -69,8 +68,3 @@ def test_the_table_holds(executed):
     assert documented == {
         name: (value.shape.as_list(), value.dtype.name) for name, value in found.items()
     }
-
-
-def test_links_to_files_hold():
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", PAGE):
-        assert (DOCS / target).exists(), target

@@ -55,8 +55,3 @@ def test_the_example_of_batching_parameters():
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     fields = [re.fullmatch(r"(\w+) \{ value: [1-9]\d* \}", line) for line in lines]
     assert {field[1] for field in fields} == BATCHING
-
-
-def test_links_of_the_page_hold():
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", README):
-        assert (FOLDER / target).exists(), target

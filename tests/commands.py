@@ -1,0 +1,38 @@
+"""Programs of the checkout, each in a process of its own in which TensorFlow is imported already.
+
+A server imports it once and is forked for each program: what takes seconds is done before.
+"""
+
+import multiprocessing
+import os
+import pathlib
+import runpy
+import sys
+import tempfile
+
+ROOT = str(pathlib.Path(__file__).parent.parent)
+_SERVER = multiprocessing.get_context("forkserver")
+_SERVER.set_forkserver_preload(["tensorflow", "keras", "pyarrow"])
+
+
+def run(module, arguments, folder, timeout=600):
+    """Returns (exit code, what is printed) of `python -m MODULE ARGUMENTS` in a folder."""
+    with tempfile.TemporaryDirectory() as scratch:
+        printed = pathlib.Path(scratch, "printed")
+        process = _SERVER.Process(target=_main, args=(module, arguments, folder, printed))
+        process.start()
+        process.join(timeout)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+        return process.exitcode, printed.read_text(encoding="utf-8")
+
+
+def _main(module, arguments, folder, printed):
+    with printed.open("wb") as file:
+        os.dup2(file.fileno(), sys.stdout.fileno())
+        os.dup2(file.fileno(), sys.stderr.fileno())
+    os.chdir(folder)
+    sys.path[:0] = [ROOT]
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)

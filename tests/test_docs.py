@@ -1,0 +1,107 @@
+"""What the pages tell a reader to type works, or says why it is not tried here.
+
+A fenced block `sh` without a mark is executed below, from the top of a page to its end, in a folder
+like a checkout after the quick start. A comment in the line above it says otherwise:
+
+    <!-- not run: REASON -->
+    <!-- run by PATH -->       another test runs its programs; `: ...` may follow
+"""
+
+import functools
+import re
+import shlex
+
+import pytest
+
+from tests import commands
+from tests.documents import PAGES, ROOT, blocks, links
+
+SHELL = [block for page in PAGES for block in blocks(page, "sh")]
+# tests/test_readme.py holds that .ci/run executes these.
+CI = ("quick-start", "tests")
+# Programs that are not of the checkout, and why they are left alone.
+NOT_OURS = ("pip", "tensorboard")  # installing is CI's, and TensorBoard does not end by itself
+EXECUTED = [block for block in SHELL if not block.mark]
+COUNTRIES = "--dataset=countries --embedding_dim=8 --epochs=1 --run_dir=runs/countries"
+# `python -m MODULE --flags`, in a block or in a line of text, where it may be broken.
+TYPED = re.compile(r"python -m ((?:[a-z_]+\.)+[a-z_]+)((?:\s+(?:\\\n\s*)?--[^\s`]+)*)")
+
+
+def _names(block):
+    """The names of the programs that a block starts."""
+    return [module.split(".")[-1] for module in re.findall(r"python3? -m ([\w.]+)", block.text)]
+
+
+@pytest.mark.parametrize("block", SHELL, ids=str)
+def test_every_block_is_run_or_says_why_not(block):
+    kind, _, rest = block.mark.partition(" ")
+    if block.mark in CI or not block.mark:
+        return
+    if block.mark.startswith("not run: "):
+        assert len(block.mark) > len("not run: ") + 10, "a reason, please"
+        return
+    assert (kind, rest[:3]) == ("run", "by "), block.mark
+    test = (ROOT / rest[3:].split(":")[0]).read_text(encoding="utf-8")
+    assert [name for name in _names(block) if name not in test] == []
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A folder with the examples, the files that pages show, and a small run of countries."""
+    folder = tmp_path_factory.mktemp("checkout")
+    (folder / "examples").symlink_to(ROOT / "examples")
+    shown = (ROOT / "docs" / "fold_in.md").read_text(encoding="utf-8")
+    new = re.search(r"^\$ cat new.tsv\n(.*?)^\$", shown, re.DOTALL | re.MULTILINE)
+    (folder / "new.tsv").write_text(new[1], encoding="utf-8")
+    (folder / "questions.tsv").write_text("Egypt\tborders\t?\n?\tcurrency\tEuro\n")
+    code, printed = commands.run("trainers.fit", COUNTRIES.split(), folder)
+    assert code == 0, printed
+    return folder
+
+
+@pytest.fixture(scope="module")
+def outcome(checkout):
+    """`outcome(command)` -> (exit code, what was printed); the same command runs once."""
+
+    @functools.cache
+    def run(command):
+        python, option, module, *arguments = shlex.split(command)
+        assert (python, option) == ("python", "-m"), f"not a program of the checkout: {command}"
+        return commands.run(module, arguments, checkout)
+
+    return run
+
+
+@pytest.mark.parametrize("block", EXECUTED, ids=str)
+def test_commands(block, outcome):
+    typed = [line for line in block.commands() if shlex.split(line)[0] not in NOT_OURS]
+    assert typed, "nothing in it is run: say why in a mark"
+    for command in typed:
+        code, printed = outcome(command)
+        assert code == 0, f"{command}\n{printed}"
+
+
+@functools.cache
+def _flags(module):
+    code, printed = commands.run(module, ["--help"], ROOT)
+    assert code == 0, f"{module}: {printed}"
+    return set(re.findall(r"^\s+(?:-\w,)?--(?:\[no\])?(\w+):", printed, re.MULTILINE)) | {"help"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_programs_and_flags_that_are_named_exist(page):
+    for module, typed in TYPED.findall(page.read_text(encoding="utf-8")):
+        unknown = set(re.findall(r"--(\w+)", typed)) - _flags(module)
+        assert not unknown, f"{module} has no {sorted(unknown)}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_files_hold(page):
+    assert [link for link in links(page) if not (page.parent / link).exists()] == []
+
+
+def test_extras_that_pages_install_exist():
+    setup = (ROOT / "setup.py").read_text(encoding="utf-8")
+    for page in PAGES:
+        for extras in re.findall(r"pip install -e '\.\[(.*?)\]'", page.read_text(encoding="utf-8")):
+            assert all(f'"{extra}": ' in setup for extra in extras.split(",")), extras
