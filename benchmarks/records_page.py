@@ -27,6 +27,7 @@ _MARKS = {
     "wn18rr": (0.40, 0.44, 0.46, 0.47, 0.48),
     "fb15k237": (0.30, 0.32, 0.34, 0.35, 0.36),
 }
+_NOT_IN_NAME = ("dataset", "recipe", "embedding_dim", "seed", "validate_every", "patience")
 _HEAD = """# Records
 
 Made by `python -m benchmarks.records` from the JSON files in [results](results): settings,
@@ -106,4 +107,9 @@ def _minutes_to(mark: float, curve: Sequence[dict[str, float]]) -> str:
 
 
 def _run_name(run: dict[str, Any]) -> str:
-    return f"{run['recipe']}, n = {run['config']['embedding_dim']}, seed {run['seed']}"
+    """Names a run by what its command says, but for how it is watched."""
+    given = [flag.lstrip("-").split("=") for flag in run["command"].split() if "=" in flag]
+    settings = {name: value for name, value in given if name not in _NOT_IN_NAME}
+    named = {"n": run["config"]["embedding_dim"], **settings}
+    text = ", ".join(f"{name} = {value}" for name, value in named.items())
+    return f"{run['recipe']}, {text}, seed {run['seed']}"

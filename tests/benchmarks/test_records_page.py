@@ -38,6 +38,12 @@ def test_page():
     assert "| strong, n = 128, seed 3 | 0.5 | 1.0 | 1.0 | not reached | not reached |" in lines
 
 
+def test_settings_of_the_command_are_in_the_name():
+    command = f"{RUN['command']} --n3=0.15 --patience=0 --embedding_dim=128"
+    page = records_page.page([RUN | {"command": command}])
+    assert "| strong, n = 128, n3 = 0.15, seed 3 | all entities |" in page
+
+
 def test_data_sets_come_in_the_paper_s_order():
     other = copy.deepcopy(RUN) | {"dataset": "wn18rr"}
     page = records_page.page([RUN, other])
