@@ -31,7 +31,8 @@ def test_command_names_what_differs_from_the_preset():
 def test_record(tmp_path):
     write_run(tmp_path, configs.resolve("wn18rr", "paper", {}))
     figures = {"split": "test", "candidates": {"all": {"both": {"mrr": 0.4}}}}
-    (tmp_path / "test_metrics.json").write_text(json.dumps(figures))
+    by_relation = {"relations": {"all": {"r": {"both": {"mrr": 0.4}}}}}
+    (tmp_path / "test_metrics.json").write_text(json.dumps(figures | by_relation))
     record = record_of(tmp_path, tmp_path / "test_metrics.json")
     assert (record["epochs"], record["wall_time_s"], record["seed"]) == (2.0, 21.0, 1)
     assert [point["epoch"] for point in record["validation"]] == [1.0, 2.0]
