@@ -12,19 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
-from benchmarks import measure
-from datasets.program import import_tensorflow, run_program
+from benchmarks import measure, trainer_flags
+from datasets.program import run_program
 from trainers import config as configs
-from trainers import setting_flags
 
 if TYPE_CHECKING:
     from trainers.trainer import Trainer
 
-_DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for trainers.fit.")
-_DATA = setting_flags.DataFlags()
-_SETTINGS = setting_flags.SettingFlags(without=("strategy", "num_replicas"))
-# So that --help shows them.
-flags.adopt_module_key_flags(setting_flags)
+_TRAINER = trainer_flags.TrainerFlags()
+flags.adopt_module_key_flags(trainer_flags)
 _BATCHES = flags.DEFINE_integer(
     "batches", 200, "Batches in a measurement of the pipeline. Two of them are made beforehand.", 1
 )
@@ -36,20 +32,11 @@ _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 def main(argv: Sequence[str]) -> None:
     """Measures and prints."""
     del argv
-    given = _SETTINGS.given()
-    recipe = given.pop("recipe", "paper")
-    config = configs.resolve(_DATASET.value, recipe, given)
-    import_tensorflow()
-    import tensorflow as tf
-
-    from datasets import catalog
-    from trainers.trainer import Trainer
-
-    graph = catalog.load(config.dataset, **_DATA.given())
-    trainer = Trainer(config, graph, tf.distribute.get_strategy())
+    measured = _TRAINER.make("pipeline")
+    config, trainer = measured.config, measured.trainer
     times = measure.interleaved(_calls(trainer), rounds=_ROUNDS.value)
     result = _result(config, trainer.recipe, times)
-    print(f"{graph.name}, recipe {recipe}: {trainer.recipe.description}")
+    print(f"{measured.graph.name}, recipe {config.recipe}: {trainer.recipe.description}")
     for name, value in result["milliseconds"].items():
         print(f"{name:24s} {value:12.3f} ms a batch")
     for name, value in result["triples_per_second"].items():
@@ -57,8 +44,8 @@ def main(argv: Sequence[str]) -> None:
     for name, value in result["ratios"].items():
         print(f"{name:24s} {value:12.2f}")
     print(f"{'epoch, fed':24s} {result['epoch_seconds']:12.2f} s")
-    command = measure.command("pipeline", dataset=config.dataset, recipe=recipe, **given)
-    measure.write_json(_OUTPUT.value, {"benchmark": "pipeline", "command": command, **result})
+    record = {"benchmark": "pipeline", "command": measured.command, **result}
+    measure.write_json(_OUTPUT.value, record)
 
 
 def _calls(trainer: "Trainer") -> dict[str, Callable[[], Any]]:

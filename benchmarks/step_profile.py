@@ -16,17 +16,13 @@ from typing import Any
 
 from absl import flags
 
-from benchmarks import measure
+from benchmarks import measure, trainer_flags
 from benchmarks.trace_summary import Total, threads_of, totals
-from datasets.program import import_tensorflow, run_program
+from datasets.program import run_program
 from datasets.text_table import table
-from trainers import config as configs
-from trainers import setting_flags
 
-_DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for trainers.fit.")
-_DATA = setting_flags.DataFlags()
-_SETTINGS = setting_flags.SettingFlags(without=("strategy", "num_replicas"))
-flags.adopt_module_key_flags(setting_flags)
+_TRAINER = trainer_flags.TrainerFlags()
+flags.adopt_module_key_flags(trainer_flags)
 _STEPS = flags.DEFINE_integer("steps", 20, "Steps in the trace.", 1)
 _TOP = flags.DEFINE_integer("top", 30, "Lines of the table.", 1)
 _LOGDIR = flags.DEFINE_string("logdir", None, "Where to keep the trace. Default: nowhere.")
@@ -39,26 +35,16 @@ _PS_PER_MS = 1e9
 def main(argv: Sequence[str]) -> None:
     """Profiles, prints and writes."""
     del argv
-    given = _SETTINGS.given()
-    recipe = given.pop("recipe", "paper")
-    config = configs.resolve(_DATASET.value, recipe, given)
-    import_tensorflow()
-    import tensorflow as tf
-
-    from datasets import catalog
-    from trainers.trainer import Trainer
-
-    graph = catalog.load(config.dataset, **_DATA.given())
-    trainer = Trainer(config, graph, tf.distribute.get_strategy())
+    measured = _TRAINER.make("step_profile")
+    trainer = measured.trainer
     trainer.train(_WARM_UP)
     with tempfile.TemporaryDirectory() as folder:
         space, milliseconds = _trace(trainer, _LOGDIR.value or folder)
-    command = measure.command("step_profile", dataset=config.dataset, recipe=recipe, **given)
     text = "\n".join(
         [
-            command,
+            measured.command,
             ", ".join(f"{name} {value}" for name, value in measure.machine().items()),
-            f"{graph.name}, recipe {recipe}: {trainer.recipe.description}",
+            f"{measured.graph.name}, recipe {measured.config.recipe}: {trainer.recipe.description}",
             f"{milliseconds:.2f} ms a step while profiled, over {_STEPS.value} steps",
             "",
             _table(totals(threads_of(space))[: _TOP.value], milliseconds),
