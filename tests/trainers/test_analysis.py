@@ -252,7 +252,15 @@ def test_resumed_run_counts_lost_work_once(tmp_path):
     assert epochs.tolist() == [2, 3, 4]
     assert losses.tolist() == [0.4, 0.3, 0.2]
     assert records.series(found, records.VALID, "hits@10").tolist() == [[3, 4], [0.7, 0.6]]
-    assert records.best_record(found)["step"] == 15
+    assert records.best_record(found, "hits@10")["step"] == 15
+
+
+@pytest.mark.parametrize(("best_by", "step"), [("hits@10", 5), ("mrr", 10)])
+def test_best_is_the_validation_whose_weights_were_kept(best_by, step):
+    found = [{**valid_line(5, 0.7), "mrr": 0.2}, {**valid_line(10, 0.6), "mrr": 0.3}]
+    best = records.best_record([train_line(5), *found, found[1] | {"step": 15}], best_by)
+    assert best["step"] == step
+    assert records.best_record([train_line(5)], best_by) is None
 
 
 def test_resumed_at_the_step_it_was_killed_at(tmp_path):

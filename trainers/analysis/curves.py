@@ -10,9 +10,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from trainers.analysis import style
-from trainers.analysis.records import SAMPLE, TRAIN, VALID, best_record, series
+from trainers.analysis.records import SAMPLE, TRAIN, VALID, series
+from trainers.analysis.runs import Run
 
-Records = list[dict[str, Any]]
 _VALIDATION = {"mrr": "MRR", "hits@10": "Hits@10"}
 _SAMPLE_STYLE: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 3.5, "alpha": 0.6}
 _BEST_STYLE: dict[str, Any] = {
@@ -27,20 +27,19 @@ _MAX_MARKERS = 40
 _STEPS = (1, 2, 2.5, 5, 10)
 
 
-def draw_curves(runs: Mapping[str, Records], path: pathlib.Path) -> None:
+def draw_curves(runs: Mapping[str, Run], path: pathlib.Path) -> None:
     """Draws training loss, validation MRR and validation Hits@10; a colour per run.
 
     Args:
-        runs: Records by the name of their run; runs without records are left out.
+        runs: Runs with records, by their names.
         path: The PNG file.
     """
-    runs = {name: records for name, records in runs.items() if records}
     with style.picture(path, height=2.5, columns=3) as (figure, grid):
         axes = grid[0]
-        for colour, records in zip(style.PALETTE, runs.values(), strict=False):
-            _draw_loss(axes[0], records, colour)
+        for colour, run in zip(style.PALETTE, runs.values(), strict=False):
+            _draw_loss(axes[0], run, colour)
             for axis, metric in zip(axes[1:], _VALIDATION, strict=True):
-                _draw_validation(axis, records, metric, colour)
+                _draw_validation(axis, run, metric, colour)
         titles = ["Training loss", *(f"Validation {metric}" for metric in _VALIDATION.values())]
         for axis, title in zip(axes, titles, strict=True):
             _label(axis, title)
@@ -58,8 +57,8 @@ def _label(axis: Axes, title: str) -> None:
         axis.text(0.5, 0.5, "none yet", transform=axis.transAxes, ha="center")
 
 
-def _draw_loss(axis: Axes, records: Records, colour: str) -> None:
-    epochs, losses = series(records, TRAIN, "loss")
+def _draw_loss(axis: Axes, run: Run, colour: str) -> None:
+    epochs, losses = series(run.records, TRAIN, "loss")
     axis.plot(epochs, losses, color=colour, linewidth=1)
     # Most of the way down happens in the first epochs; the rest would be a line along the axis.
     axis.set_yscale("log")
@@ -68,25 +67,24 @@ def _draw_loss(axis: Axes, records: Records, colour: str) -> None:
     axis.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _draw_validation(axis: Axes, records: Records, metric: str, colour: str) -> None:
-    axis.plot(*series(records, SAMPLE, metric), color=colour, fillstyle="none", **_SAMPLE_STYLE)
-    epochs, values = series(records, VALID, metric)
+def _draw_validation(axis: Axes, run: Run, metric: str, colour: str) -> None:
+    axis.plot(*series(run.records, SAMPLE, metric), color=colour, fillstyle="none", **_SAMPLE_STYLE)
+    epochs, values = series(run.records, VALID, metric)
     # Markers show how often was validated; many of them would be a thick line.
     marker = "o" if len(epochs) <= _MAX_MARKERS else ""
     axis.plot(epochs, values, color=colour, marker=marker, markersize=3)
-    best = best_record(records)
-    if best is not None:
-        axis.plot(best["epoch"], best[metric], color=colour, **_BEST_STYLE)
+    if run.best is not None:
+        axis.plot(run.best["epoch"], run.best[metric], color=colour, **_BEST_STYLE)
     axis.yaxis.set_major_locator(MaxNLocator(5, steps=_STEPS))
 
 
-def _legend(runs: Mapping[str, Records]) -> tuple[list[Line2D], list[str]]:
+def _legend(runs: Mapping[str, Run]) -> tuple[list[Line2D], list[str]]:
     handles = [Line2D([], [], color=colour) for colour, _ in zip(style.PALETTE, runs, strict=False)]
     labels = [style.plain(name) for name in runs]
-    if any(r["group"] == SAMPLE for records in runs.values() for r in records):
+    if any(r["group"] == SAMPLE for run in runs.values() for r in run.records):
         handles.append(Line2D([], [], color=style.NEUTRAL, fillstyle="none", **_SAMPLE_STYLE))
         labels.append("sample of validation")
-    if any(best_record(records) for records in runs.values()):
+    if any(run.best for run in runs.values()):
         handles.append(Line2D([], [], color=style.NEUTRAL, **_BEST_STYLE))
         labels.append("best weights")
     return handles, labels

@@ -34,10 +34,15 @@ def series(records: list[dict[str, Any]], group: str, metric: str) -> np.ndarray
     return np.array(pairs, dtype=float).reshape(-1, 2).T
 
 
-def best_record(records: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Returns the validation whose weights were kept: the first of the highest Hits@10."""
+def best_record(records: list[dict[str, Any]], best_by: str) -> dict[str, Any] | None:
+    """Returns the validation whose weights were kept, None before the first.
+
+    Args:
+        records: See `read_records`.
+        best_by: The figure that chose, `TrainConfig.best_by`; of equal ones the first is kept.
+    """
     validations = [record for record in records if record["group"] == VALID]
-    return max(validations, key=lambda record: record["hits@10"], default=None)
+    return max(validations, key=lambda record: record[best_by], default=None)
 
 
 def _record(line: str, where: str) -> dict[str, Any]:

@@ -48,6 +48,12 @@ class Run:
         """The name of the model as in the paper."""
         return _VARIANTS[self.settings["variant"]]
 
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The validation whose weights were kept, a record; None before the first."""
+        # An imported run has no records, and what chose its weights is not known.
+        return best_record(self.records, self.settings["best_by"]) if self.records else None
+
 
 def load_run(path: pathlib.Path) -> Run:
     """Reads a run, also one that is still being trained.
@@ -105,8 +111,10 @@ def facts(run: Run) -> dict[str, str]:
 
 
 def _training_facts(run: Run) -> dict[str, str]:
-    last, best = run.records[-1], best_record(run.records)
-    found = f"{best['epoch']:g}\nvalidation Hits@10 {best['hits@10']:.4f}" if best else "none yet"
+    last, best, best_by = run.records[-1], run.best, run.settings["best_by"]
+    found = "none yet"
+    if best:
+        found = f"{best['epoch']:g}\nvalidation {report.TITLES[best_by]} {best[best_by]:.4f}"
     return {
         "Recipe": run.settings["recipe"],
         "Epochs": f"{last['epoch']:g} of at most {run.settings['epochs']:,}",

@@ -35,10 +35,10 @@ def head(runs: Runs) -> str:
 
 def curves(runs: Runs, output: pathlib.Path) -> str:
     """Learning curves of the runs that have any."""
-    recorded = {name: run.records for name, run in runs.items() if run.records}
+    recorded = {name: run for name, run in runs.items() if run.records}
     if not recorded:
         return page.section(_CURVES, page.note("There is no metrics.jsonl: nothing is recorded."))
-    write_csv(output / "curves.csv", tagged(recorded))
+    write_csv(output / "curves.csv", tagged({name: run.records for name, run in recorded.items()}))
     draw_curves(recorded, output / "curves.png")
     return page.section(
         _CURVES,

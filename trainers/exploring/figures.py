@@ -1,5 +1,6 @@
 """What is shown of the run as a whole: its facts, its test figures, its learning curves."""
 
+import dataclasses
 import json
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from datasets.errors import DataError
 from trainers import report
-from trainers.analysis.records import SAMPLE, TRAIN, VALID, best_record, read_records, series
+from trainers.analysis.records import SAMPLE, TRAIN, VALID, read_records, series
 from trainers.analysis.runs import Run, facts
 from trainers.run_directory import RunDirectory
 
@@ -35,12 +36,12 @@ def curves(run: Run) -> dict[str, Any]:
     Raises:
         DataError: See `trainers.analysis.records.read_records`.
     """
-    records = read_records(RunDirectory(run.path).metrics_file)
+    run = dataclasses.replace(run, records=read_records(RunDirectory(run.path).metrics_file))
     lines = {
-        metric: {group: _points(series(records, group, metric)) for group in groups}
+        metric: {group: _points(series(run.records, group, metric)) for group in groups}
         for metric, groups in _LINES.items()
     }
-    return {**lines, "best": best_record(records)}
+    return {**lines, "best": run.best}
 
 
 def _points(curve: np.ndarray) -> list[list[float]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from saved_models.trained import BEST_MODEL
-from trainers.analysis.records import VALID, read_records
+from trainers.analysis.records import VALID, best_record, read_records
 from trainers.config import TrainConfig
 from trainers.run_directory import RunDirectory
 
@@ -97,7 +97,6 @@ class TrialRun:
         """Reads what it reached."""
         records = read_records(self.directory.metrics_file)
         last = records[-1] if records else {"epoch": 0.0, "seconds": 0.0}
-        validations = [record for record in records if record["group"] == VALID]
         return Result(
             self.number,
             self.directory.path,
@@ -105,6 +104,5 @@ class TrialRun:
             self.state,
             last["epoch"],
             last["seconds"],
-            # The first of equals, as the run itself keeps it.
-            max(validations, key=lambda record: record[self.config.best_by], default=None),
+            best_record(records, self.config.best_by),
         )
