@@ -1,6 +1,6 @@
 """Filtered ranking of a split: the figures that a run reports."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ class Evaluator:
         self._candidates = tuple(candidates)
         self._strategy = strategy or tf.distribute.get_strategy()
         self._memory_limit_mb = memory_limit_mb
+        self._runner: TileRunner | None = None
         self._sides = [RankingSide.build(graph, side, candidates) for side in ("head", "tail")]
 
     def evaluate(self, model: QuatRE, split: str, max_triples: int | None = None) -> dict[str, Any]:
@@ -83,16 +84,26 @@ class Evaluator:
         width = 4 * model.embedding_dim
         self._check_memory(width)
         triples = self._triples(split, max_triples)
-        runner = TileRunner(model, self._strategy)
+        runner = self._runner_of(model)
+        table = runner.read_table()
         # Queries of one relation together share the masks of their candidates.
         order = np.argsort(triples[:, 1], kind="stable")
-        counts = {side.name: _counts(runner, side, triples, order) for side in self._sides}
+        counts = {
+            side.name: _counts(runner.run(table, side, triples[order]), side, triples, order)
+            for side in self._sides
+        }
         _check_not_constant([counts[side]["all"] for side in counts])
         return SplitRanks(
             split,
             triples,
             {name: {side: counts[side][name] for side in counts} for name in self._candidates},
         )
+
+    def _runner_of(self, model: QuatRE) -> TileRunner:
+        # A training ranks one model again and again: it is compiled once.
+        if self._runner is None or self._runner.model is not model:
+            self._runner = TileRunner(model, self._strategy)
+        return self._runner
 
     def _triples(self, split: str, max_triples: int | None) -> np.ndarray:
         triples = self._graph.split(split)
@@ -113,11 +124,11 @@ class Evaluator:
 
 
 def _counts(
-    runner: TileRunner, side: RankingSide, triples: np.ndarray, order: np.ndarray
+    tiles: Iterable[np.ndarray], side: RankingSide, triples: np.ndarray, order: np.ndarray
 ) -> dict[str, Counts]:
-    """Returns the counts of each candidate set; ranks the triples in the given order."""
+    """Returns the counts of each candidate set, from tiles of the triples in the given order."""
     try:
-        found = np.concatenate(list(runner.run(side, triples[order])), axis=2)
+        found = np.concatenate(list(tiles), axis=2)
     except tf.errors.InvalidArgumentError as error:
         raise TrainingError(
             "The model gives scores that are NaN or infinite, so it has no ranks. "

@@ -11,26 +11,43 @@ from quatre_tf import QuatRE
 from quatre_tf.tiled_ranking import QUERY_TILE, count_tile, table_norm
 from trainers.ranking_side import RankingSide
 
+# For any number of them: one trace a side.
+_TRIPLES = tf.TensorSpec([None, 3], tf.int32)
+
 
 class TileRunner:
-    """Shares the tiles of a ranking among the replicas of a strategy.
+    """Shares the tiles of a model's rankings among the replicas of a strategy.
 
-    A tile is computed by one replica, exactly as it would be without the others.
+    A tile is computed by one replica, exactly as it would be without the others. What is compiled
+    belongs to the runner and goes with it: a process that trains many models keeps no traces.
 
     Args:
-        model: The model; its entity table is read once.
+        model: The model.
         strategy: The strategy that the model's variables belong to, or the default one.
     """
 
     def __init__(self, model: QuatRE, strategy: tf.distribute.Strategy):
-        self._model, self._strategy = model, strategy
-        # Once: a variable that was trained sparsely is copied at every read.
-        self._table, self._norm = _read_table(strategy, model)
+        self.model, self._strategy = model, strategy
         # Called eagerly, replicas would take turns.
-        self._count = _count_on_replicas if strategy.num_replicas_in_sync > 1 else _count
+        self._is_compiled = strategy.num_replicas_in_sync > 1
 
-    def run(self, side: RankingSide, triples: np.ndarray) -> Iterator[np.ndarray]:
-        """Yields `(better, equal)` `[2, sets, tile]` int32 of consecutive triples `[n, 3]`."""
+    def read_table(self) -> tuple[Any, Any]:
+        """Returns the entity table and the bound of its norms, of each replica.
+
+        To be read once a ranking: a variable that was trained sparsely is copied at every read.
+        """
+        return self._read_compiled() if self._is_compiled else self._read()
+
+    def run(
+        self, table: tuple[Any, Any], side: RankingSide, triples: np.ndarray
+    ) -> Iterator[np.ndarray]:
+        """Yields `(better, equal)` `[2, sets, tile]` int32 of consecutive triples `[n, 3]`.
+
+        Args:
+            table: Of `read_table`.
+            side: What is asked for.
+            triples: int32.
+        """
         index = tf.constant(side.known_keys), tf.constant(side.set_keys)
         arrays = (triples, side.targets(triples), side.known_lists(triples))
         set_lists = side.set_lists(triples)
@@ -44,55 +61,40 @@ class TileRunner:
         starts = range(0, len(triples), QUERY_TILE * self._strategy.num_replicas_in_sync)
         for first in progress(starts, f"Ranking {side.name}s"):
             tiles = distribute(lambda context, first=first: tile(context, first))
-            tensors = (tiles, self._table, self._norm, *index)
-            yield self._count(self._strategy, self._model, side.name, tensors).numpy()
+            count = self._count_compiled if self._is_compiled else self._count
+            yield count(side.name, (tiles, *table, *index)).numpy()
 
+    def _read(self) -> tuple[Any, Any]:
+        def read() -> tuple[tf.Tensor, tf.Tensor]:
+            table = tf.convert_to_tensor(self.model.entities.embeddings.value)
+            return table, table_norm(table)
 
-# Functions of the module, so that a model is traced once and not at every evaluation.
+        return self._strategy.run(read)
 
+    def _count(self, side: str, tensors: tuple[Any, ...]) -> tf.Tensor:
+        """Returns `(better, equal)` `[2, sets, tiles]` int32 of the tiles of all replicas."""
 
-@tf.function
-def _read_table(strategy: tf.distribute.Strategy, model: QuatRE) -> tuple[Any, Any]:
-    """Returns the entity table and the bound of its norms, of each replica."""
+        def count(
+            tile: tuple[tf.Tensor, ...],
+            table: tf.Tensor,
+            norm: tf.Tensor,
+            known_keys: tf.Tensor,
+            set_keys: tf.Tensor,
+        ) -> tf.Tensor:
+            triples, targets, known_lists, set_lists = tile
+            queries = self._queries.get_concrete_function(side, _TRIPLES)(triples)
+            known, sets = (known_keys, known_lists), (set_keys, set_lists)
+            return tf.stack(count_tile(queries, table, norm, targets, *known, *sets))
 
-    def read() -> tuple[tf.Tensor, tf.Tensor]:
-        table = tf.convert_to_tensor(model.entities.embeddings.value)
-        return table, table_norm(table)
+        return self._strategy.gather(self._strategy.run(count, tensors), axis=2)
 
-    return strategy.run(read)
+    _read_compiled = tf.function(_read)
+    _count_compiled = tf.function(_count, reduce_retracing=True)
 
-
-def _count(
-    strategy: tf.distribute.Strategy, model: QuatRE, side: str, tensors: tuple[Any, ...]
-) -> tf.Tensor:
-    """Returns `(better, equal)` `[2, sets, tiles]` int32 of the tiles of all replicas."""
-
-    def count(
-        tile: tuple[tf.Tensor, ...],
-        table: tf.Tensor,
-        norm: tf.Tensor,
-        known_keys: tf.Tensor,
-        set_keys: tf.Tensor,
-    ) -> tf.Tensor:
-        triples, targets, known_lists, set_lists = tile
-        queries = _queries.get_concrete_function(model, side, _TRIPLES)(triples)
-        known, sets = (known_keys, known_lists), (set_keys, set_lists)
-        return tf.stack(count_tile(queries, table, norm, targets, *known, *sets))
-
-    return strategy.gather(strategy.run(count, tensors), axis=2)
-
-
-_count_on_replicas = tf.function(_count, reduce_retracing=True)
-
-
-# For any number of them: a trace a model and side.
-_TRIPLES = tf.TensorSpec([None, 3], tf.int32)
-
-
-# It takes a third of the time of the same operations one by one.
-@tf.function
-def _queries(model: QuatRE, side: str, triples: tf.Tensor) -> tf.Tensor:
-    heads, relations, tails = tf.unstack(triples, axis=1)
-    if side == "head":
-        return model.head_queries(relations, tails)
-    return model.tail_queries(heads, relations)
+    # It takes a third of the time of the same operations one by one.
+    @tf.function
+    def _queries(self, side: str, triples: tf.Tensor) -> tf.Tensor:
+        heads, relations, tails = tf.unstack(triples, axis=1)
+        if side == "head":
+            return self.model.head_queries(relations, tails)
+        return self.model.tail_queries(heads, relations)

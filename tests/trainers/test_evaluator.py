@@ -1,3 +1,6 @@
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -153,6 +156,15 @@ def test_replicas_share_the_queries_and_count_the_same(random_graph, strategy):
         model = build()
     evaluator = Evaluator(random_graph, candidates=CANDIDATE_SETS, strategy=strategy)
     assert_same(evaluator.rank(model, "test"), alone)
+
+
+def test_a_model_that_was_ranked_is_not_kept(random_graph):
+    model = QuatRE(2100, 5, 8)
+    table = weakref.ref(model.entities.embeddings.value)
+    Evaluator(random_graph).rank(model, "valid")
+    del model
+    gc.collect()
+    assert table() is None
 
 
 def test_ranks_are_the_same_bit_for_bit_at_any_memory_limit(random_graph):

@@ -1,0 +1,38 @@
+import os
+import threading
+
+import pytest
+
+from benchmarks import holdings
+
+
+def rows_of(memory, seconds=10.0, files=8):
+    return [
+        {"seconds": seconds * n, "megabytes": value, "threads": 5, "files": files + n}
+        for n, value in enumerate(memory)
+    ]
+
+
+def test_growth_is_that_of_the_second_half():
+    """From round 4 on 2 MB a round of 10 s: 720 MB an hour; what came before counts for nothing."""
+    found = holdings.growth(rows_of([100, 300, 900, 950, 1000, 1002, 1004, 1006]))
+    assert found["megabytes_per_hour"] == pytest.approx(720)
+    assert found["kilobytes_per_round"] == pytest.approx(2000)
+    assert (found["threads"], found["files"]) == (0, 3)
+
+
+def test_one_round_has_no_growth():
+    assert set(holdings.growth(rows_of([100])).values()) == {0}
+
+
+def test_holdings_count_a_file_and_a_thread_that_are_kept():
+    before, stop = holdings.holdings(), threading.Event()
+    kept = threading.Thread(target=stop.wait)
+    kept.start()
+    with open(os.devnull) as _file:
+        held = holdings.holdings()
+    stop.set()
+    kept.join()
+    assert held["threads"] == before["threads"] + 1
+    assert held["files"] == before["files"] + 1
+    assert 1 < held["megabytes"] < 100_000
