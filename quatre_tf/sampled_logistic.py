@@ -76,7 +76,7 @@ def sampled_logistic_objective(
     entity_gradient = _entity_gradient(entity_ids, rows, core, batch, l2_scale if l2 else None)
     return Objective(
         loss=core.loss,
-        regularization=l2_scale * (relation_l2 + _entity_l2(rows, batch)),
+        regularization=l2_scale * (relation_l2 + _entity_l2(rows, core)),
         gradients=[
             entity_gradient,
             *[
@@ -111,6 +111,7 @@ class _Core(NamedTuple):
     asks_tail: tf.Tensor  # [batch, 1 + negatives] bool
     sources: tf.Tensor  # [4 * batch, 4n]: tail queries, head queries, head and tail gradients
     rotation_gradients: tf.Tensor  # [batch, 4n]
+    repeated_squares: tf.Tensor  # [batch, n], of heads and tails where triples repeat them
 
 
 def _occurring_entities(batch: SampledBatch) -> tf.Tensor:
@@ -135,7 +136,9 @@ def _entity_core(
     candidates = tf.reshape(rows[batch_size:], [-1, num_candidates, width])
     heads = rows[:batch_size]
 
-    queries = _queries(heads, candidates, folded, relation_index)
+    queries, repeated_squares = _queries(
+        heads, candidates, folded, relation_index, batch.tail_corrupted
+    )
     both_scores = tf.linalg.matmul(queries, candidates, transpose_b=True)
     asks_tail = tf.pad(batch.tail_corrupted, [[0, 0], [1, 0]], constant_values=True)
     scores = tf.where(asks_tail, both_scores[:, 0], both_scores[:, 1])
@@ -149,7 +152,7 @@ def _entity_core(
     sources, rotation_gradients = _query_gradients(
         heads, candidates, folded, relation_index, queries, query_gradients
     )
-    return _Core(loss, score_gradients, asks_tail, sources, rotation_gradients)
+    return _Core(loss, score_gradients, asks_tail, sources, rotation_gradients, repeated_squares)
 
 
 # Compiled, because a Hamilton product is 28 elementwise operations that XLA makes one pass; so are
@@ -158,12 +161,29 @@ def _entity_core(
 
 @tf.function(jit_compile=True)
 def _queries(
-    heads: tf.Tensor, candidates: tf.Tensor, folded: tf.Tensor, relation_index: tf.Tensor
-) -> tf.Tensor:
-    """Returns `[batch, 2, 4n]`: the tail query and the head query of each positive."""
+    heads: tf.Tensor,
+    candidates: tf.Tensor,
+    folded: tf.Tensor,
+    relation_index: tf.Tensor,
+    tail_corrupted: tf.Tensor,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Makes what needs one pass over heads and tails.
+
+    Returns:
+        `[batch, 2, 4n]`, the tail query and the head query of each positive, and `[batch, n]`,
+        whose sum is that of the squares of heads and tails, each as often as a triple of the batch
+        was corrupted at the other side.
+    """
     head, tail, rotation = _quaternions(heads, candidates, folded, relation_index)
     queries = [hamilton_product(head, rotation), hamilton_product(tail, conjugate(rotation))]
-    return tf.reshape(tf.stack(queries, axis=1), [-1, 2, heads.shape[1]])
+    heads_again = tf.reduce_sum(tf.cast(tail_corrupted, heads.dtype), axis=1)[:, tf.newaxis]
+    tails_again = tail_corrupted.shape[1] - heads_again
+    squares = heads_again * _norms2(head) + tails_again * _norms2(tail)
+    return tf.reshape(tf.stack(queries, axis=1), [-1, 2, heads.shape[1]]), squares
+
+
+def _norms2(quaternions: tf.Tensor) -> tf.Tensor:
+    return tf.add_n([tf.square(part) for part in tf.unstack(quaternions, axis=1)])
 
 
 @tf.function(jit_compile=True)
@@ -256,19 +276,13 @@ def _multiplicities(batch: SampledBatch, dtype: tf.DType) -> tf.Tensor:
     return tf.concat([head_count, tf.reshape(candidates, [-1])], axis=0)
 
 
-def _entity_l2(rows: tf.Tensor, batch: SampledBatch) -> tf.Tensor:
+def _entity_l2(rows: tf.Tensor, core: _Core) -> tf.Tensor:
     """Sum of squares of the head and tail rows of all triples of the batch.
 
-    Every occurring row counts once, in one fused pass; heads and tails count again for each triple
-    that was corrupted at the other side.
+    Every occurring row counts once; heads and tails count again for each triple that was corrupted
+    at the other side.
     """
-    batch_size, num_negatives = tf.shape(batch.heads)[0], batch.corrupted.shape[1]
-    candidates = tf.reshape(rows[batch_size:], [-1, num_negatives + 1, rows.shape[1]])
-    again = tf.reduce_sum(tf.cast(batch.tail_corrupted, rows.dtype), axis=1)
-    heads = tf.reduce_sum(tf.square(rows[:batch_size]), axis=1)
-    tails = tf.reduce_sum(tf.square(candidates[:, 0]), axis=1)
-    extra = tf.reduce_sum(again * heads + (num_negatives - again) * tails)
-    return 2.0 * tf.nn.l2_loss(rows) + extra
+    return 2.0 * tf.nn.l2_loss(rows) + tf.reduce_sum(core.repeated_squares)
 
 
 def _relation_l2(
