@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import http.client
 import io
+import itertools
 import pathlib
 import queue
 import tarfile
@@ -24,6 +25,8 @@ _MAX_BYTES = 512 * 2**20
 # minutes where packets are dropped.
 _OPEN_SECONDS = 5.0
 _STALL_SECONDS = 20.0
+# The archive of a benchmark has at most a dozen.
+_MAX_MEMBERS = 1000
 _SHOWN_MEMBERS = 5
 
 
@@ -64,7 +67,8 @@ def extract_splits(benchmark: Benchmark, archive: bytes, origin: str) -> dict[st
     """
     try:
         members = _members(archive)
-    except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
+    # ValueError: a number in a header that is none.
+    except (OSError, EOFError, zlib.error, tarfile.TarError, ValueError) as error:
         problem = f"not a whole .tar.gz archive ({error})"
         raise _wrong_archive(benchmark, archive, origin, problem) from error
     contents = {hashlib.sha256(content).hexdigest(): content for content in members.values()}
@@ -77,14 +81,18 @@ def extract_splits(benchmark: Benchmark, archive: bytes, origin: str) -> dict[st
 
 
 def _members(archive: bytes) -> dict[str, bytes]:
-    """Reads the regular files of a .tar.gz into memory, at most _MAX_BYTES in all."""
+    """Reads the regular files of a .tar.gz into memory: bounded in size and in number."""
     with gzip.open(io.BytesIO(archive)) as unpacked:
         tar_bytes = unpacked.read(_MAX_BYTES + 1)
     if len(tar_bytes) > _MAX_BYTES:
         raise tarfile.TarError(f"more than {_MAX_BYTES:,} bytes unpacked")
     with tarfile.open(fileobj=io.BytesIO(tar_bytes), mode="r:") as tar:
+        # Not the whole list: a million empty members are a gigabyte of objects and a minute.
+        members = list(itertools.islice(tar, _MAX_MEMBERS + 1))
+        if len(members) > _MAX_MEMBERS:
+            raise tarfile.TarError(f"more than {_MAX_MEMBERS:,} members")
         # A sparse file may be larger than the archive that holds it.
-        files = [member for member in tar if member.isreg() and not member.issparse()]
+        files = [member for member in members if member.isreg() and not member.issparse()]
         return {file.name: tar.extractfile(file).read() for file in files}  # type: ignore[union-attr]
 
 

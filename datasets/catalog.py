@@ -56,9 +56,9 @@ def check(dataset: str) -> None:
 def _folder(dataset: str) -> pathlib.Path:
     """Returns the folder meant by `dataset`; raises the error that helps most if there is none."""
     path = pathlib.Path(dataset).expanduser()
-    if dataset and path.is_dir():
+    if dataset and os.path.isdir(path):
         return path
-    if path.is_file():
+    if os.path.isfile(path):
         raise DataError(
             f"{dataset} is a file. Expected the path of a folder with train.txt, valid.txt and"
             " test.txt."

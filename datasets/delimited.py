@@ -14,9 +14,9 @@ import pyarrow.csv
 
 from datasets.errors import DataError
 from datasets.text_format import UNKNOWN, Format, Layout, detect, numbered_rows, shown
-from datasets.triples import read_bytes
+from datasets.triples import read_bytes, without_mark
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # What no name may hold, because a line of a split file could not.
 _UNWRITABLE = "[\t\n\r\x00]"
 
@@ -38,7 +38,7 @@ def read_columns(
         DataError: The format cannot be told; or `FILE:LINE: ...` for the first line that does not
             fit, or has a name that is empty or holds a TAB, line break or NUL character.
     """
-    data = read_bytes(path).removeprefix(_BYTE_ORDER_MARK)
+    data = without_mark(read_bytes(path))
     if not data.strip():
         raise DataError(
             f"{path}: expected {', '.join(roles)} in each line, received an empty file."
@@ -61,7 +61,8 @@ def _parse_fast(data: bytes, layout: Layout, roles: list[str]) -> pa.Table:
     wanted = [names[place] for place in layout.places]
     strings = pa.dictionary(pa.int32(), pa.string())
     table = pa.csv.read_csv(
-        pa.py_buffer(data),
+        # An empty line before the header would be skipped in its place.
+        pa.py_buffer(data.lstrip(b"\r\n")),
         pa.csv.ReadOptions(column_names=names, skip_rows_after_names=int(layout.header)),
         pa.csv.ParseOptions(
             delimiter=layout.delimiter,
@@ -80,9 +81,11 @@ def _parse_fast(data: bytes, layout: Layout, roles: list[str]) -> pa.Table:
 
 def _is_suspicious(table: pa.Table) -> bool:
     """Tells whether a name is empty or cannot be written; `_parse_slowly` says where."""
+    distinct = [column.chunk(0).dictionary for column in table.columns if len(column)]
     return any(
-        pc.any(pc.match_substring_regex(names, rf"^\s*$|{_UNWRITABLE}")).as_py()
-        for names in (column.chunk(0).dictionary for column in table.columns if len(column))
+        pc.index(pc.utf8_trim_whitespace(names), "").as_py() >= 0
+        or pc.any(pc.match_substring_regex(names, _UNWRITABLE)).as_py()
+        for names in distinct
     )
 
 
@@ -115,10 +118,11 @@ def _decoded(data: bytes, origin: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
+        encoding = "utf-16" if data.startswith(_UTF_16_MARKS) else "latin1"
         raise DataError(
             f"{origin}:{line}: expected UTF-8 text, received"
             f" {data[max(0, error.start - 20) : error.end + 20]!r}. Save it as UTF-8, for example"
-            " with: iconv -f latin1 -t utf-8."
+            f" with: iconv -f {encoding} -t utf-8."
         ) from error
 
 

@@ -33,7 +33,10 @@ def read_graph(folder: str | pathlib.Path, name: str | None = None) -> Graph:
 
 def _split_file(folder: pathlib.Path, split: str) -> pathlib.Path:
     accepted = [folder / f"{split}{suffix}" for suffix in _SUFFIXES]
-    present = [path for path in accepted if path.is_file()]
+    try:
+        present = [path for path in accepted if path.is_file()]
+    except OSError as error:
+        raise DataError(f"Cannot read {folder}: {error.strerror}.") from error
     if len(present) == 1:
         return present[0]
     names = ", ".join(path.name for path in accepted)

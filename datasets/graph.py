@@ -5,6 +5,8 @@ import functools
 import hashlib
 import json
 import pathlib
+import tokenize
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,6 +15,10 @@ from datasets.encoding import SPLITS, Columns, encode_splits
 from datasets.errors import DataError
 from datasets.labels import read_labels, write_labels
 from datasets.vocabulary import Vocabulary
+
+# What reading an array comes to. The last four are of headers: numbers beyond 64 bits, lines and
+# brackets that are not those of Python, or of its version 2.
+_MALFORMED = (OSError, ValueError, OverflowError, SyntaxError, tokenize.TokenError, UserWarning)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -149,7 +155,7 @@ def _read_facts(path: pathlib.Path) -> dict[str, str]:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         return {key: str(facts[key]) for key in ("name", "fingerprint")}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(
             f"Cannot read the graph of {path.parent}: {error!r} in graph.json."
         ) from error
@@ -158,9 +164,13 @@ def _read_facts(path: pathlib.Path) -> dict[str, str]:
 def _read_split(path: pathlib.Path, limits: tuple[int, int, int]) -> np.ndarray:
     """Reads triples, memory-mapped; `limits` are the numbers of ids of the three columns."""
     try:
-        triples = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise DataError(f"Cannot read {path}: {error}.") from error
+        with warnings.catch_warnings():
+            # What NumPy mends with a warning, a header of Python 2, was not written by `save`.
+            warnings.simplefilter("error")
+            # Not np.load, which takes archives and, if allowed to, pickles for arrays as well.
+            triples = np.lib.format.open_memmap(path, mode="r")
+    except _MALFORMED as error:
+        raise DataError(f"Cannot read {path}: {error}. Restore it.") from error
     if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype != np.int32:
         raise DataError(
             f"{path}: expected int32 triples [num_triples, 3], received {triples.dtype}"

@@ -4,7 +4,7 @@ import pathlib
 from collections.abc import Mapping
 
 from datasets.errors import DataError
-from datasets.triples import read_bytes
+from datasets.triples import read_bytes, without_mark
 
 
 def read_labels(path: str | pathlib.Path) -> dict[str, str]:
@@ -14,7 +14,7 @@ def read_labels(path: str | pathlib.Path) -> dict[str, str]:
         DataError: `FILE:LINE: ...` for a malformed line, or when the file cannot be read.
     """
     labels: dict[str, str] = {}
-    lines = read_bytes(path).removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n").split(b"\n")
+    lines = without_mark(read_bytes(path)).rstrip(b"\r\n").split(b"\n")
     for number, line in enumerate(lines, start=1):
         try:
             name, label = line.decode("utf-8").removesuffix("\r").split("\t")

@@ -6,9 +6,8 @@ is. rdflib, the usual choice, parses in Python, at a sixth of the speed.
 
 import array
 import dataclasses
-import gzip
+import functools
 import pathlib
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from datasets.errors import DataError
+from datasets.gunzip import Gunzip
 from datasets.triples import COLUMNS
 
 _LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -79,21 +79,26 @@ def _statements(path: str | pathlib.Path, scope: str) -> Iterator[tuple[str, str
         raise DataError(
             f"{path}: N-Triples need pyoxigraph. Install it: pip install -e '.[prepare]'."
         ) from error
-    opened: Callable = gzip.open if pathlib.Path(path).suffix == ".gz" else open
+    path = pathlib.Path(path)
+    opened: Callable = Gunzip if path.suffix == ".gz" else functools.partial(open, mode="rb")
     try:
-        with opened(path, "rb") as file:
+        with opened(path) as file:
             for quad in pyoxigraph.parse(file, format=pyoxigraph.RdfFormat.N_TRIPLES):
                 literal = quad.object if isinstance(quad.object, pyoxigraph.Literal) else None
                 head, tail = _name(quad.subject, scope), _name(quad.object, scope)
                 yield head, quad.predicate.value, tail, literal
     except SyntaxError as error:
-        problem = str(error.msg).partition(": ")[2]
+        problem = " ".join(str(error.msg).partition(": ")[2].split())
         raise DataError(
             f"{path}:{error.lineno}: expected a line of N-Triples, received an error: {problem}."
             " Mend the line or remove it."
         ) from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"Cannot read {path}: {error}.") from error
+    except MemoryError as error:
+        raise DataError(
+            f"{path}: expected lines of N-Triples, received one of over 16 MB. Mend the file."
+        ) from error
+    except OSError as error:
+        raise DataError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
 def _name(term: Any, scope: str) -> str:

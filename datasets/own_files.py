@@ -71,11 +71,11 @@ def find_files(source: str | os.PathLike, labels: str | os.PathLike | None = Non
     """
     source = pathlib.Path(source).expanduser()
     named = pathlib.Path(labels).expanduser() if labels else None
-    if source.is_file():
+    if os.path.isfile(source):
         return OwnFiles({"all": [source]}, named, [])
-    if not source.is_dir():
+    if not os.path.isdir(source):
         raise DataError(f"There is no file or folder {source}. Expected by --input: your triples.")
-    visible = sorted(path for path in source.iterdir() if path.is_file() and path.name[0] != ".")
+    visible = _visible(source)
     files = [path for path in visible if _kind(path) and path != named]
     own_labels = [path for path in files if _stem(path) == _LABELS]
     parts = _parts(source, [path for path in files if path not in own_labels])
@@ -103,6 +103,13 @@ def read_files(files: OwnFiles, given: Format, *, keep_literals: bool = False) -
     if files.ignored:
         notes.append(f"Not read: {', '.join(files.ignored)}.")
     return OwnTriples(tables, labels, left_out, notes)
+
+
+def _visible(folder: pathlib.Path) -> list[pathlib.Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
+    except OSError as error:
+        raise DataError(f"Cannot read {folder}: {error.strerror}.") from error
 
 
 def _kind(path: pathlib.Path) -> str:

@@ -130,11 +130,14 @@ def _write(graph: Graph, report: dict[str, Any], folder: pathlib.Path) -> None:
 
 def _check_output(folder: pathlib.Path, source: pathlib.Path, overwrite: bool) -> None:
     """Refuses an output that holds something, unless it is replaceable."""
-    if folder.exists() and not folder.is_dir():
+    if os.path.exists(folder) and not os.path.isdir(folder):
         raise DataError(f"{folder} is a file. Expected by --output: the path of a folder.")
     if folder.resolve() in (source.resolve(), *source.resolve().parents):
         raise DataError(f"--output={folder} holds the input {source}. Name another folder.")
-    held = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    try:
+        held = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    except OSError as error:
+        raise DataError(f"Cannot read {folder}: {error.strerror}.") from error
     if held and not overwrite:
         raise DataError(
             f"{folder} is not empty ({held[0]} ...). Name another folder with --output, or replace"

@@ -41,6 +41,8 @@ class SplitOptions:
                 "Expected shares of valid and test above 0, together below 1. Received:"
                 f" {self.valid_share} and {self.test_share}."
             )
+        if self.seed < 0:
+            raise DataError(f"Expected a seed of at least 0, received {self.seed}.")
 
 
 def split_triples(

@@ -26,9 +26,11 @@ LABEL_ROLES = {
     "name": "name id identifier entity entity_id iri uri node",
     "label": "label name title text entity_label",
 }
+_NO_DELIMITERS = '"\r\n\0'
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 100
 _SHOWN = 60
+_MAX_DIGITS = 9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,14 +80,16 @@ class Layout:
 
 def detect(data: bytes, origin: str, roles: Mapping[str, str], given: Format = UNKNOWN) -> Layout:
     """Tells the format of a text from its first lines; see `datasets.delimited.read_columns`."""
-    sample = data[:_SAMPLE_BYTES].decode("utf-8", errors="replace")
+    # Any number of empty lines may come first.
+    sample = data.lstrip(b"\r\n")[:_SAMPLE_BYTES].decode("utf-8", errors="replace")
     delimiter = DELIMITERS.get(given.delimiter or "", given.delimiter)
     if delimiter is None:
         delimiter = _most_regular(sample, len(roles), origin)
-    elif len(delimiter) != 1:
+    elif len(delimiter) != 1 or not delimiter.isascii() or delimiter in _NO_DELIMITERS:
         names = ", ".join(DELIMITERS)
         raise DataError(
-            f"Expected one character or {names} for a delimiter, received {delimiter!r}."
+            f"Expected one ASCII character (but a quote or line break) or {names} for a delimiter,"
+            f" received {delimiter!r}."
         )
     first = tuple(field.strip() for field in next(_rows(sample, delimiter)))
     found = _header_places(first, roles)
@@ -118,7 +122,8 @@ def _most_regular(sample: str, minimum: int, origin: str) -> str:
         raise DataError(
             f"{origin}: expected at least {minimum} fields in each line, received"
             f" {shown(sample.splitlines()[0])}. Name the delimiter:"
-            f" --delimiter={'|'.join(DELIMITERS)} or a character."
+            f" --delimiter={'|'.join(DELIMITERS)} or a character. If it is one of these, look for"
+            " lines of other widths and for a quote that is not closed."
         )
     return best
 
@@ -160,7 +165,7 @@ def _first_places(first: Sequence[str], roles: Mapping[str, str], origin: str) -
     if len(first) != len(roles) and roles is not LABEL_ROLES:
         raise DataError(
             f"{origin}: expected a header with {', '.join(roles)}, or {len(roles)} columns;"
-            f" received {len(first)}: {', '.join(first)}. Say which ones are meant: --columns="
+            f" received {len(first)}: {_listed(first)}. Say which ones are meant: --columns="
             f"{','.join(str(n) for n in range(1, len(roles) + 1))} by number, or by name."
         )
     return tuple(range(len(roles)))
@@ -172,18 +177,28 @@ def _named_places(
     if len(columns) != len(roles):
         raise DataError(
             f"Expected {len(roles)} columns ({', '.join(roles)}) in --columns, received"
-            f" {', '.join(columns)}."
+            f" {_listed(columns)}."
         )
     places = []
     for column in columns:
-        if column not in first and not column.isdecimal():
+        if column not in first and not (column.isdecimal() and len(column) <= _MAX_DIGITS):
             raise DataError(
-                f"{origin}: there is no column {column!r}. The header has {', '.join(first)}."
+                f"{origin}: there is no column {shown(column)}. The header has {_listed(first)}."
             )
         places.append(first.index(column) if column in first else int(column) - 1)
     if min(places) < 0:
         raise DataError("Columns in --columns are numbered from 1, received 0.")
+    if len(set(places)) < len(places):
+        raise DataError(
+            f"Expected another column for each of {', '.join(roles)} in --columns, received"
+            f" {_listed(columns)}."
+        )
     return tuple(places)
+
+
+def _listed(fields: Sequence[str]) -> str:
+    """Returns fields for a message, in one line whatever is in them."""
+    return ", ".join(shown(field)[1:-1] for field in fields)
 
 
 def shown(text: str) -> str:

@@ -1,13 +1,12 @@
 """The text of one split: a triple a line, head TAB relation TAB tail.
 
 Everything between two TABs is the name, as it is: quotes are plain characters, and white space at
-the ends of a name is kept (some graphs have names that differ in nothing else). A byte order mark
-at the start, CRLF line ends and empty lines at the end are accepted.
+the ends of a name is kept (some graphs have names that differ in nothing else), but a name of
+nothing else is none. A byte order mark at the start, CRLF line ends and empty lines at the end are
+accepted.
 """
 
-import gzip
 import pathlib
-import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from datasets.errors import DataError
+from datasets.gunzip import Gunzip
 from datasets.vocabulary import as_strings
 
 COLUMNS = ("head", "relation", "tail")
@@ -62,19 +62,23 @@ def read_bytes(path: str | pathlib.Path) -> bytes:
     """Returns the bytes of a file, decompressed when its name ends in .gz.
 
     Raises:
-        DataError: When the file cannot be read or decompressed.
+        DataError: When the file cannot be read or decompressed, or unpacks to more than text does.
     """
     path = pathlib.Path(path)
     try:
-        data = path.read_bytes()
-        return gzip.decompress(data) if path.suffix == ".gz" else data
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(
-            f"{path}: expected a whole gzip file, received a damaged or truncated one ({error})."
-            " Copy or compress it again."
-        ) from error
+        if path.suffix != ".gz":
+            return path.read_bytes()
+        with Gunzip(path) as file:
+            return file.read()
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror or error}.") from error
+
+
+def without_mark(data: bytes) -> bytes:
+    """Returns text without its byte order mark, or marks: Arrow takes a second one off silently."""
+    while data.startswith(_BYTE_ORDER_MARK):
+        data = data[len(_BYTE_ORDER_MARK) :]
+    return data
 
 
 def parse_triples(data: bytes, origin: str) -> pa.Table:
@@ -84,7 +88,7 @@ def parse_triples(data: bytes, origin: str) -> pa.Table:
         data: The text, UTF-8.
         origin: What to call it in messages, usually the path.
     """
-    data = data.removeprefix(_BYTE_ORDER_MARK).rstrip(b"\r\n")
+    data = without_mark(data).rstrip(b"\r\n")
     if not data:
         raise DataError(f"{origin}: expected triples, received an empty file. {_REMEDY}")
     try:
@@ -113,10 +117,10 @@ def _parse_fast(data: bytes) -> pa.Table:
 def _is_suspicious(data: bytes, table: pa.Table) -> bool:
     """Tells whether the fast parser may have let something through that is an error.
 
-    It takes a lone carriage return for a line end and knows nothing against empty names and NUL.
+    It takes a lone carriage return for a line end and knows nothing against blank names and NUL.
     """
     lone_returns = data.count(b"\r") != data.count(b"\r\n")
-    names = (column.chunk(0).dictionary for column in table.columns)
+    names = (pc.utf8_trim_whitespace(column.chunk(0).dictionary) for column in table.columns)
     return lone_returns or b"\0" in data or any(pc.index(part, "").as_py() >= 0 for part in names)
 
 
@@ -141,8 +145,9 @@ def _fields(line: bytes, where: str) -> list[str]:
     if len(fields) != len(COLUMNS):
         expected = f"{len(COLUMNS)} TAB-separated fields ({', '.join(COLUMNS)})"
         raise _malformed(where, expected, text, f"{len(fields)}: ")
-    if "" in fields:
-        raise _malformed(where, f"a name for the {COLUMNS[fields.index('')]}", text, "none: ")
+    for role, field in zip(COLUMNS, fields, strict=True):
+        if not field.strip():
+            raise _malformed(where, f"a name for the {role}", text, "none: ")
     return fields
 
 

@@ -22,6 +22,17 @@ from saved_models.trained import BEST_MODEL
 
 CALIBRATION = "calibration.json"
 _VERSION = 1
+# What JSON of others comes to: the last two are of numbers that no float holds, and of lists in
+# lists without end.
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 
 
 class Calibration(tf.Module):
@@ -102,7 +113,7 @@ def load_calibration(run_dir: pathlib.Path, relations: Vocabulary) -> Calibratio
             raise ValueError(f"expected version {_VERSION}, received {facts['version']!r}")
         curves = Curves(_curve(facts["overall"]), _curves(facts["relations"], relations))
         digest = facts["model_sha256"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except _UNREADABLE as error:
         raise DataError(
             f"Cannot read the calibration {path}: {error!r}. Delete it: without it, an export fits "
             "a new one."

@@ -20,6 +20,7 @@ from quatre_tf import QuatRE
 
 GRAPH = "graph"
 BEST_MODEL = pathlib.PurePath("best", "model.keras")
+_MEMBERS = {"config.json", "metadata.json", "model.weights.h5"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,8 +37,12 @@ def save_best(model: QuatRE, run_dir: pathlib.Path) -> None:
     path = run_dir / BEST_MODEL
     path.parent.mkdir(exist_ok=True)
     partial = path.with_name("partial.keras")
-    model.save(partial)
-    os.replace(partial, path)
+    try:
+        model.save(partial)
+        os.replace(partial, path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def load_model(run_dir: pathlib.Path) -> QuatRE:
@@ -49,9 +54,33 @@ def load_model(run_dir: pathlib.Path) -> QuatRE:
             "Expected a --run_dir of trainers.fit that has validated at least once."
         )
     try:
-        return keras.models.load_model(path, compile=False)
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise DataError(f"Cannot read the model {path}: {error}") from error
+        _check_members(path)
+        model = keras.models.load_model(path, compile=False)
+    # What a damaged file makes of zipfile, h5py, Keras and TensorFlow is a list without an end.
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise DataError(
+            f"Cannot read the model {path}: {reason} Expected what trainers.fit saved: restore it,"
+            " or train again."
+        ) from error
+    if not isinstance(model, QuatRE):
+        raise DataError(f"{path}: expected a QuatRE model, received a {type(model).__name__}.")
+    return model
+
+
+def _check_members(path: pathlib.Path) -> None:
+    """Expects the files of a saved model, not compressed: what fits into the file fits in memory.
+
+    Raises:
+        ValueError: The archive holds something else.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+    unknown = {member.filename for member in members} - _MEMBERS
+    if unknown:
+        raise ValueError(f"It holds {min(unknown)!r} beside {', '.join(sorted(_MEMBERS))}.")
+    if sum(member.file_size for member in members) > path.stat().st_size:
+        raise ValueError("It unpacks to more than its size.")
 
 
 def load_trained(run_dir: str | os.PathLike) -> Trained:

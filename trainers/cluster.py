@@ -39,12 +39,14 @@ class Cluster:
         text = os.environ.get("TF_CONFIG", "")
         try:
             config = json.loads(text)
-            addresses = {job: tuple(config["cluster"][job]) for job in config["cluster"]}
-            cluster = cls(addresses, config["task"]["type"], int(config["task"]["index"]))
-        except (ValueError, KeyError, TypeError) as error:
+            addresses = {job: _hosts(hosts) for job, hosts in config["cluster"].items()}
+            cluster = cls(addresses, config["task"]["type"], int(str(config["task"]["index"])))
+            if set(addresses) != set(JOBS[strategy]) or not cluster._has_task:
+                raise ValueError(
+                    "Other jobs than the strategy has, or a task that is none of them."
+                )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ConfigError(_describe(strategy, text)) from error
-        if set(addresses) != set(JOBS[strategy]) or not cluster._has_task:
-            raise ConfigError(_describe(strategy, text))
         return cluster
 
     @property
@@ -64,6 +66,12 @@ class Cluster:
     @property
     def _has_task(self) -> bool:
         return 0 <= self.index < self.count(self.job)
+
+
+def _hosts(hosts: Any) -> tuple[str, ...]:
+    if not isinstance(hosts, list) or not all(":" in host for host in hosts):
+        raise TypeError('Expected ["host:port", ...].')
+    return tuple(hosts)
 
 
 def _describe(strategy: str, text: Any) -> str:

@@ -2,8 +2,8 @@
 
 import dataclasses
 import json
-import math
 import pathlib
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +23,7 @@ BEST_BY = ("hits@10", "mrr")
 RESUMABLE = frozenset(
     {
         "budget_minutes",
+        "deterministic",
         "epochs",
         "num_replicas",
         "patience",
@@ -71,6 +72,7 @@ class TrainConfig:
         tie_policy: How equal scores count in ranks.
         strategy: tf.distribute strategy (docs/distributed.md).
         num_replicas: Logical CPU devices of `mirrored` where there is no accelerator.
+        deterministic: Whether TensorFlow is asked for reproducible operations (docs/survival.md).
         seed: Of initialisation and batches.
     """
 
@@ -102,21 +104,29 @@ class TrainConfig:
     tie_policy: str = "realistic"
     strategy: str = "default"
     num_replicas: int = 2
+    deterministic: bool = False
     seed: int = 1
 
     def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            _check_type(field, getattr(self, field.name))
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
             _check(value in choices, name, f"one of {', '.join(choices)}", value)
         for name, least in _AT_LEAST.items():
             value = getattr(self, name)
             _check(value >= least, name, f"at least {least}", value)
+        for name, most in _AT_MOST.items():
+            value = getattr(self, name)
+            _check(value <= most, name, f"at most {most}", value)
         _check(self.learning_rate > 0, "learning_rate", "above 0", self.learning_rate)
         _check(self.label_smoothing < 1, "label_smoothing", "below 1", self.label_smoothing)
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, float):
-                _check(math.isfinite(value), field.name, "a finite number", value)
+            if field.type is float:
+                # In JSON it may be a whole number that no float holds.
+                finite = abs(value) <= sys.float_info.max
+                _check(finite, field.name, "a finite number", value)
         _check_of_recipe(self)
 
     def to_json(self) -> str:
@@ -127,11 +137,12 @@ class TrainConfig:
     def from_file(cls, path: pathlib.Path) -> "TrainConfig":
         """Reads `config.json`; ConfigError when it is missing, malformed or of another version."""
         try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
-            return cls(**fields)
-        except FileNotFoundError as error:
+            settings = json.loads(path.read_text(encoding="utf-8"))
+            _check_names(settings)
+            return cls(**settings)
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise ConfigError(f"{path.parent} is not a run directory: no {path.name}.") from error
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ConfigError(f"{path} does not hold the settings of a run: {error}") from error
 
 
@@ -162,7 +173,49 @@ _AT_LEAST: dict[str, float] = {
     "validate_every": 1,
     "patience": 0,
     "num_replicas": 1,
+    "seed": 0,
 }
+# Far beyond any use, and where the 32 bits of a seed, of a tensor's size or, multiplied, the 64 of
+# a step would not hold them any more.
+_AT_MOST = {
+    "embedding_dim": 2**16,
+    "num_negatives": 2**16,
+    "num_candidates": 2**24,
+    "batch_size": 2**24,
+    "steps_per_epoch": 10**9,
+    "epochs": 10**9,
+    "validate_every": 10**9,
+    "patience": 10**9,
+    "num_replicas": 2**8,
+    "seed": 2**32 - 1,
+}
+# Of a field: what it may be in JSON, and what to call it.
+_TYPES: dict[Any, tuple[tuple[type, ...], str]] = {
+    str: ((str,), "text"),
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+}
+
+
+def _check_names(settings: Any) -> None:
+    """Expects the JSON object of `TrainConfig.to_json`, perhaps without some that came later."""
+    if not isinstance(settings, dict) or "dataset" not in settings:
+        raise ConfigError('expected a JSON object {"dataset": ..., ...}. Restore the file.')
+    known = {field.name for field in dataclasses.fields(TrainConfig)}
+    unknown = sorted(settings.keys() - known)
+    if unknown:
+        raise ConfigError(
+            f"this version does not know {', '.join(map(repr, unknown))}. If a newer one wrote it,"
+            " use that one; otherwise mend the file."
+        )
+
+
+def _check_type(field: dataclasses.Field, value: Any) -> None:
+    accepted, noun = _TYPES[field.type]
+    # In Python a truth value is a whole number.
+    right = isinstance(value, accepted) and isinstance(value, bool) == (field.type is bool)
+    _check(right, field.name, noun, value)
 
 
 def _check(right: bool, name: str, expectation: str, value: Any) -> None:

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from datasets.errors import DataError
-from datasets.triples import read_bytes
+from datasets.triples import read_bytes, without_mark
 
 # A list without a list in it: a row of a table, or a vector.
 _INNERMOST_LIST = re.compile(rb"\[[^\[\]]*\]")
+# An id of more digits is that of no row.
+_MAX_DIGITS = 18
 # How torch.save begins: a zip archive, or a bare pickle in older versions.
 _TORCH_MAGIC = (b"PK", b"\x80")
+_NUMBERS = {int, float}
 _EXPECTED = 'expected the JSON of OpenKE, {"ent_embeddings.weight": [[...], ...], ...}'
 
 
@@ -33,13 +36,14 @@ def read_weights(path: pathlib.Path) -> dict[str, np.ndarray]:
         float32 arrays by key, `[rows, width]` for a table. Values that are not finite are kept.
 
     Raises:
-        DataError: The file is missing, is not JSON, or a value is not a table, vector or number.
+        DataError: The file is missing, is not JSON, has a key twice, or a value is not a table,
+            vector or number.
     """
     rows: list[np.ndarray] = []
     skeleton = _skeleton(_mapped(path), rows, path)
     try:
-        parameters = json.loads(skeleton)
-    except ValueError as error:
+        parameters = json.loads(skeleton, object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
         raise DataError(
             f"{path} is not JSON ({error}): {_EXPECTED}. Was it copied to the end?"
         ) from error
@@ -60,13 +64,14 @@ def read_ids(path: pathlib.Path) -> list[str]:
         DataError: The file is missing or malformed, its number of names is another than its first
             line says, or ids are not 0 to n - 1 or names are there twice.
     """
-    lines = read_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    lines = without_mark(read_bytes(path)).split(b"\n")
     entries = [(number, line.split()) for number, line in enumerate(lines, start=1) if line.strip()]
-    if not entries or len(entries[0][1]) != 1 or not entries[0][1][0].isdigit():
+    first = entries[0][1] if entries else []
+    if len(first) != 1 or not first[0].isdigit() or len(first[0]) > _MAX_DIGITS:
         raise DataError(
             f"{path}:1: expected the number of names alone, received {lines[0][:60]!r}."
         )
-    expected = int(entries[0][1][0])
+    expected = int(first[0])
     if len(entries) - 1 != expected:
         raise DataError(
             f"{path}: its first line promises {expected:,} names, received {len(entries) - 1:,}. "
@@ -101,10 +106,13 @@ def _mapped(path: pathlib.Path) -> mmap.mmap:
 
 
 def _skeleton(text: mmap.mmap, rows: list[np.ndarray], path: pathlib.Path) -> bytes:
-    """Moves the innermost lists to `rows`; returns the rest, with their positions as strings."""
+    """Moves the innermost lists to `rows`; returns the rest, with lists of their positions.
+
+    These are then the only innermost lists, so that nothing in the file is taken for one of them.
+    """
     parts, end = [], 0
     for match in _INNERMOST_LIST.finditer(text):
-        parts.append(text[end : match.start()] + b'"%d"' % len(rows))
+        parts.append(text[end : match.start()] + b"[%d]" % len(rows))
         rows.append(_row(match.group(), f"{path}, byte {match.start():,}"))
         end = match.end()
     return b"".join([*parts, text[end:]])
@@ -112,27 +120,46 @@ def _skeleton(text: mmap.mmap, rows: list[np.ndarray], path: pathlib.Path) -> by
 
 def _row(text: bytes, where: str) -> np.ndarray:
     try:
-        # Not float32 at once: a number beyond its range would be a warning, and here is an infinity
-        # like any other.
-        numbers = np.array(json.loads(text), np.float64)
-    except (ValueError, TypeError) as error:
+        numbers = json.loads(text)
+        # NumPy would make numbers of strings, truth values and null as well.
+        if not set(map(type, numbers)) <= _NUMBERS:
+            raise TypeError
+        return _float32(numbers)
+    except (ValueError, TypeError, OverflowError) as error:
         raise DataError(f"{where}: expected a list of numbers, received {text[:40]!r}.") from error
+
+
+def _float32(numbers: float | list[float]) -> np.ndarray:
+    # Not float32 at once: a number beyond its range would be a warning, and here is an infinity
+    # like any other.
     with np.errstate(over="ignore"):
-        return numbers.astype(np.float32)
+        return np.array(numbers, np.float64).astype(np.float32)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Makes an object of JSON, of which the default takes the last of several equal keys."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
 
 
 def _array(value: Any, rows: list[np.ndarray], what: str) -> np.ndarray:
     """Puts a value together again: a list of rows, a row or a number."""
-    if isinstance(value, int | float):
-        return np.array(value, np.float32)
-    positions = value if isinstance(value, list) else [value]
-    if not positions or not all(isinstance(position, str) for position in positions):
-        raise DataError(f"{what}: expected a table, a vector or a number.")
     try:
-        parts = [rows[int(position)] for position in positions]
-        return np.stack(parts) if isinstance(value, list) else parts[0]
-    except (ValueError, IndexError):
+        if type(value) in _NUMBERS:
+            return _float32(value)
+        if _is_position(value):
+            return rows[value[0]]
+        if isinstance(value, list) and all(map(_is_position, value)):
+            return np.stack([rows[position] for (position,) in value])
+    except (ValueError, OverflowError):
         raise DataError(f"{what}: expected a table of numbers with rows of one width.") from None
+    raise DataError(f"{what}: expected a table, a vector or a number.")
+
+
+def _is_position(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 1 and type(value[0]) is int
 
 
 def _entry(fields: list[bytes], where: str) -> tuple[str, int]:
@@ -140,7 +167,7 @@ def _entry(fields: list[bytes], where: str) -> tuple[str, int]:
         name, position = (field.decode("utf-8") for field in fields)
     except ValueError:
         name, position = "", ""
-    if not (position.isascii() and position.isdigit()):
+    if not (position.isascii() and position.isdigit() and len(position) <= _MAX_DIGITS):
         raise DataError(
             f"{where}: expected a name without spaces, a TAB or spaces, and its id, received "
             f"{b' '.join(fields)[:60]!r}."

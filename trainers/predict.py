@@ -31,7 +31,7 @@ _QUERIES = flags.DEFINE_string(
 _MISSING = flags.DEFINE_bool(
     "missing", False, "Show the most plausible facts of --relation that the graph lacks."
 )
-_TOP_K = flags.DEFINE_integer("top_k", 10, "How many answers.", lower_bound=1)
+_TOP_K = flags.DEFINE_integer("top_k", 10, "How many answers.", 1, 2**31 - 1)
 _INCLUDE_KNOWN = flags.DEFINE_bool("include_known", False, "Also show facts of the data set.")
 _CANDIDATES = flags.DEFINE_enum(
     "candidates",

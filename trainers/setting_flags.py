@@ -42,6 +42,7 @@ _HELP = {
     "best_by": "Validation figure that chooses the weights.",
     "patience": "Validations without a better one to stop after; 0 for never.",
     "num_replicas": "Logical CPU devices of --strategy=mirrored.",
+    "deterministic": "Ask TensorFlow for reproducible operations, for GPUs.",
     "seed": "Of initialisation and batches.",
     "learning_rate": "Adagrad's learning rate.",
     "lr_decay": "Whether the learning rate goes down to 0 at the end.",

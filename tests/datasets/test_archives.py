@@ -60,6 +60,46 @@ def test_links_and_sparse_members_are_not_followed(tiny_benchmark):
         archives.extract_splits(tiny_benchmark, gzip.compress(packed.getvalue()), "here")
 
 
+def test_devices_and_folders_are_left_alone(tiny_benchmark):
+    packed = io.BytesIO()
+    kinds = (tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE)
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for place, kind in enumerate(kinds):
+            member = tarfile.TarInfo(f"device{place}")
+            member.type, member.devmajor, member.devminor = kind, 1, 5
+            tar.addfile(member)
+    with pytest.raises(DataError, match="it holds no files"):
+        archives.extract_splits(tiny_benchmark, gzip.compress(packed.getvalue()), "here")
+
+
+def test_the_number_of_members_is_bounded(tiny_benchmark):
+    member = tarfile.TarInfo("empty").tobuf()
+    with pytest.raises(DataError, match="more than 1,000 members"):
+        archives.extract_splits(tiny_benchmark, gzip.compress(member * 1001), "here")
+    with pytest.raises(DataError, match="it holds empty"):
+        archives.extract_splits(tiny_benchmark, gzip.compress(member * 1000), "here")
+
+
+@pytest.mark.parametrize("header", ["size", "GNU.sparse.size", "GNU.sparse.map"])
+def test_headers_whose_numbers_are_none(tiny_benchmark, header):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        member = tarfile.TarInfo("train.txt")
+        member.pax_headers = {header: "1,x"}
+        tar.addfile(member)
+    with pytest.raises(DataError, match="expected the archive of tiny"):
+        archives.extract_splits(tiny_benchmark, gzip.compress(packed.getvalue()), "here")
+
+
+def test_a_header_that_points_backwards_ends(tiny_benchmark):
+    header = bytearray(tarfile.TarInfo("back").tobuf(tarfile.GNU_FORMAT))
+    header[124:136] = tarfile.itn(-512, 12, tarfile.GNU_FORMAT)
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    with pytest.raises(DataError, match="expected the archive of tiny"):
+        archives.extract_splits(tiny_benchmark, gzip.compress(bytes(header) * 3), "here")
+
+
 def test_unpacked_size_is_bounded(tiny_benchmark, monkeypatch):
     monkeypatch.setattr(archives, "_MAX_BYTES", 100_000)
     with pytest.raises(DataError, match="more than 100,000 bytes unpacked"):
@@ -74,6 +114,8 @@ def test_unpacked_size_is_bounded(tiny_benchmark, monkeypatch):
         (gzip.compress(b"no tar at all" * 100), "not a whole .tar.gz archive"),
         (b"<html>Not found</html>", "not a whole .tar.gz archive"),
         (b"", "not a whole .tar.gz archive"),
+        (b"PK\x03\x04" + bytes(60), "not a whole .tar.gz archive"),
+        (pack({"train.txt": b"x\ty\tz\n"}), "right train and valid and test .it holds train.txt"),
     ],
 )
 def test_wrong_archive_tells_both_checksums(tiny_benchmark, tmp_path, archive, message):

@@ -1,5 +1,6 @@
 import hashlib
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -85,6 +86,12 @@ def test_saving_twice_gives_the_same_bytes(graph, tmp_path):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
 
+def npy(rest):
+    """The header of a NumPy file up to its shape, and what follows."""
+    header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': {rest}".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(12)
+
+
 def replace_split(triples):
     return lambda folder: np.save(folder / "valid.npy", triples)
 
@@ -111,6 +118,15 @@ def write(name, content):
         (replace_split(np.array([3, 0, 0], np.int32)), r"received int32 \[3\]"),
         (replace_split(np.array([["a", "b", "c"]], object)), r"Cannot read .*valid\.npy"),
         (write("train.npy", b"\x93NUMPY"), r"Cannot read .*train\.npy"),
+        (write("train.npy", b""), r"Cannot read .*train\.npy"),
+        (write("train.npy", pickle.dumps(np.zeros([1, 3], np.int32))), r"Cannot read .*train\.npy"),
+        (write("train.npy", b"PK\x05\x06" + bytes(18)), r"Cannot read .*train\.npy"),
+        (write("train.npy", npy(f"({10**15}, 3), }}")), r"Cannot read .*train\.npy"),
+        (write("train.npy", npy(f"({10**30}, 3), }}")), r"Cannot read .*train\.npy"),
+        (write("train.npy", npy("(-1, 3), }")), r"Cannot read .*train\.npy"),
+        (write("train.npy", npy("(1, 3)")), r"Cannot read .*train\.npy"),
+        (write("train.npy", npy("__import__('os').abort()}")), r"Cannot read .*train\.npy"),
+        (write("graph.json", b"[" * 100_000), r"recursion depth .* in graph\.json"),
         (write("entities.txt", b"a\nb\nc\ne\n"), "was changed since it was saved"),
         (write("graph.json", b"{}"), r"KeyError\('name'\) in graph\.json"),
         (write("graph.json", b"["), r"in graph\.json"),

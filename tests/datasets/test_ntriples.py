@@ -61,17 +61,26 @@ def test_blank_nodes_have_a_scope_and_files_may_be_compressed(path):
         (b"<http://a> <http://b> _:c .\n<http://a> <http://b> c .\n", r"x\.nt:2: .*object"),
         (b"<http://a> <http://b> <http://c d> .\n", r"x\.nt:1: .*Invalid IRI"),
         (b"<http://a> <http://b> <http://\xe9> .\n", r"x\.nt:1: .*UTF-8"),
+        ("<http://a> <http://b> <http://c> .\n".encode("utf-16"), r"x\.nt:1: .*UTF-8"),
+        (b"<http://a\\u000Ab> <http://b> <http://c> .\n", r"x\.nt:1: .*Invalid IRI code point"),
+        (b"<a> <b> <c> .\n", r"x\.nt:1: .*No scheme found"),
+        (b'<http://a> <http://b> "x .\n', r"x\.nt:1: .*Unexpected end"),
+        (b'<http://a> <http://b> "\\uD800" .\n', r"x\.nt:1: .*not a valid unicode"),
+        (b"<http://a> <http://b> <http://c> <http://g> .\n", r"x\.nt:1: .*dot"),
+        (b"\xef\xbb\xbf<http://a> <http://b> <http://c> .\n", r"x\.nt:1: .*subject"),
+        (b"#" * (17 * 2**20), r"x\.nt: expected lines of N-Triples, received one of over 16 MB"),
     ],
 )  # fmt: skip
 def test_errors_are_located(tmp_path, content, message):
     (tmp_path / "x.nt").write_bytes(content)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=message) as error:
         read_ntriples(tmp_path / "x.nt")
+    assert "\n" not in str(error.value)
 
 
 def test_damaged_gzip(tmp_path):
     (tmp_path / "x.nt.gz").write_bytes(gzip.compress(TEXT.encode())[:-9])
-    with pytest.raises(DataError, match=r"Cannot read .*x\.nt\.gz"):
+    with pytest.raises(DataError, match=r"x\.nt\.gz: expected a whole gzip file"):
         read_ntriples(tmp_path / "x.nt.gz")
 
 

@@ -77,6 +77,9 @@ def test_too_few_triples(method):
         ({"method": "fair"}, "Unknown split 'fair'. Available: leakage_aware, random"),
         ({"valid_share": 0.0}, "above 0, together below 1. Received: 0.0 and 0.1"),
         ({"valid_share": 0.5, "test_share": 0.5}, "Received: 0.5 and 0.5"),
+        ({"valid_share": float("nan")}, "above 0, together below 1. Received: nan and 0.1"),
+        ({"test_share": float("nan")}, "above 0, together below 1. Received: 0.1 and nan"),
+        ({"seed": -1}, "Expected a seed of at least 0, received -1"),
     ],
 )
 def test_bad_options(options, message):

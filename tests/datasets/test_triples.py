@@ -39,10 +39,16 @@ def test_reads_compressed(tmp_path):
         (b"'a\tr\\\tb\n", ("'a", "r\\", "b")),
         (b" a \tr r\t b\n", (" a ", "r r", " b")),
         (b"NA\tnull\t-1\n", ("NA", "null", "-1")),
-        ("é\t\u2028\tx\x85y\n".encode(), ("é", "\u2028", "x\x85y")),
+        ("é\tr\u2028\tx\x85y\n".encode(), ("é", "r\u2028", "x\x85y")),
         (b"#a\tr\tb\n", ("#a", "r", "b")),
+        (b"\xef\xbb\xbf" * 3 + b"a\tr\tb\n", ("a", "r", "b")),
+        ("e\u0301\tr\té\n".encode(), ("e\u0301", "r", "é")),
+        (b"a\tr\ta\n", ("a", "r", "a")),
     ],
-    ids=["no end", "CRLF", "BOM", "blank end", "quotes", "escapes", "spaces", "NA", "unicode", "#"],
+    ids=[
+        *["no end", "CRLF", "BOM", "blank end", "quotes", "escapes", "spaces", "NA", "unicode"],
+        *["#", "BOMs", "normalisation", "self loop"],
+    ],
 )
 def test_names_are_kept_as_they_are(content, expected):
     assert rows(parse_triples(content, "here")) == [expected]
@@ -62,6 +68,13 @@ def test_names_are_kept_as_they_are(content, expected):
         (b"a\t\tb\n", "here:1: expected a name for the relation"),
         (b"a\tr\t\r\n", "here:1: expected a name for the tail"),
         (b"a\tr\tb\nc\tr\t\xe9\n", r"here:2: expected UTF-8 text, received b'c\\tr\\t\\xe9'"),
+        (b"a\t \tb\n", "here:1: expected a name for the relation, received none: "),
+        ("a\tr\t\u00a0\u2003\n".encode(), "here:1: expected a name for the tail, received none: "),
+        ("a\tr\tb\n".encode("utf-16"), "here:1: expected UTF-8 text, received "),
+        (
+            b"# only\n# comments\n",
+            "here:1: expected 3 TAB-separated fields .* received 1: '# only'",
+        ),
         (b"a\tr\tb\0\n", "here:1: expected text without NUL characters"),
         (b"a\tr\tb\rc\tr\td\n", "here:1: expected text without .*lone carriage returns"),
         (b"a\tr\tb\nonly " + b"x" * 200, "here:2: .*'only x{55}…'"),

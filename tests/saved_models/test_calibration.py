@@ -90,6 +90,7 @@ def test_run_without_calibration(tmp_path):
         (lambda facts: facts["relations"]["is a"].update(slope=-0.5), "no negative slope"),
         (lambda facts: facts["relations"]["is a"].update(slope=math.nan), "finite"),
         (lambda facts: facts["relations"]["is a"].update(intercept="steep"), "steep"),
+        (lambda facts: facts["relations"]["is a"].update(slope=10**400), "OverflowError"),
         (lambda facts: facts.update(relations=[1, 2]), "AttributeError"),
     ],
 )
@@ -104,7 +105,7 @@ def test_damaged_file(run_dir, change, complaint):
     assert "Delete it" in str(raised.value)
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"version": 1', "\xff"])
+@pytest.mark.parametrize("text", ["", "[]", '{"version": 1', "\xff", "[" * 100_000])
 def test_not_the_json_of_a_calibration(run_dir, text):
     (run_dir / "calibration.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(DataError, match="Delete it"):

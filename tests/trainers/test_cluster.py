@@ -52,6 +52,11 @@ def test_roles(cluster, strategy, addresses, job, index, is_chief, is_server):
         ("multi_worker", ["a:1"], "worker", 0),
         ("parameter_server", TWO_WORKERS, "worker", 0),
         ("parameter_server", SERVERS, "ps", -1),
+        ("multi_worker", {"worker": "a:1"}, "worker", 0),
+        ("multi_worker", {"worker": [1, 2]}, "worker", 0),
+        ("multi_worker", {"worker": ["a", "b"]}, "worker", 0),
+        ("multi_worker", TWO_WORKERS, ["worker"], 0),
+        ("multi_worker", TWO_WORKERS, "worker", 0.7),
     ],
 )
 def test_a_cluster_that_is_not_for_the_strategy_is_refused(

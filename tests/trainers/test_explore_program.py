@@ -3,6 +3,7 @@
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -41,6 +42,16 @@ def test_port_in_use():
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError, match=rf"port {port} of 127.0.0.1: Address already in use"):
             server.listen(port)
+
+
+def test_only_this_computer_is_answered():
+    with server.listen(0) as listening:
+        host, port = listening.getsockname()
+        assert host == "127.0.0.1"
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        # Another address of the same computer, as its network card has.
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", port), timeout=5)
 
 
 def test_program_says_where_and_ends_with_ctrl_c(run_dir):

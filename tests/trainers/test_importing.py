@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import pathlib
+import pickle
 
 import numpy as np
 import pytest
@@ -68,6 +69,15 @@ def files(family, tmp_path, rng):
     files = Files(tmp_path, str(family), names, ["sibling_of", "child_of", "parent_of"], tables)
     files.write()
     return files
+
+
+class Bomb:
+    """Goes off when something unpickles it."""
+
+    unpickled = False
+
+    def __reduce__(self):
+        return setattr, (Bomb, "unpickled", True)
 
 
 def hamilton(q, p):
@@ -192,11 +202,26 @@ def test_imported_run_cannot_be_resumed_or_overwritten(files):
         (b'{"Whr.weight": [[1.0, 2.0], [3.0]]}', "expected a table .* with rows of one width"),
         (b'{"Whr.weight": [[1.0, "x"]]}', r"byte 16: expected a list of numbers, received"),
         (b'{"Whr.weight": [[1.0, 2.0.0]]}', r"byte 16: expected a list of numbers, received"),
+        (b'{"Whr.weight": [[1.0, "2.0"]]}', r"byte 16: expected a list of numbers, received"),
+        (b'{"Whr.weight": [[1.0, true]]}', r"byte 16: expected a list of numbers, received"),
+        (b'{"Whr.weight": [[null]]}', r"byte 16: expected a list of numbers, received"),
+        (b'{"Whr.weight": [[1' + b"0" * 400 + b"]]}", r"byte 16: expected a list of numbers"),
+        (b'{"Whr.weight": 1' + b"0" * 400 + b"}", r"Whr\.weight: expected a table of numbers"),
+        (b'{"Whr.weight": "0", "a": [1]}', r"Whr\.weight: expected a table, a vector or a number"),
+        (b'{"Whr.weight": [1], "Whr.weight": [2]}', r"is not JSON .a key is there twice"),
+        (b'{"Whr.weight": ' + b"[" * 100_000, r"is not JSON .maximum recursion depth"),
+        (b'{"Whr.weight": [[[1.0]]]}', r"Whr\.weight: expected a table, a vector or a number"),
+        (
+            pickle.dumps({"Whr.weight": Bomb()}),
+            "is a PyTorch checkpoint: .* runs whatever code is in it",
+        ),
+        (pickle.dumps(Bomb(), protocol=0), "is not JSON"),
     ],
 )
 def test_broken_weights_file(files, content, message):
     (files.folder / "model.json").write_bytes(content)
     files.refused(message)
+    assert not Bomb.unpickled
 
 
 def test_missing_files_are_named(files):
@@ -258,6 +283,9 @@ def test_values_that_are_not_finite(files, value):
         ("3\na\t0\nb\t1\na\t2\n", "txt:4: the name 'a' is there a second time"),
         ("3\na\t0\nb c\t1\nc\t2\n", "txt:3: expected a name without spaces, .* received b'b c 1'"),
         ("3\na\t0\nb\t-1\nc\t2\n", "txt:3: expected a name without spaces"),
+        ("9" * 5000 + "\n", "txt:1: expected the number of names alone"),
+        ("1\na\t" + "9" * 5000 + "\n", "txt:2: expected a name without spaces"),
+        ("0\n", "have the same relation names: of family's 3, 3 .* missing in the file"),
     ],
 )
 def test_broken_id_file(files, text, message):

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 
 from datasets.errors import DataError
 from datasets.graph import Graph
-from datasets.triples import COLUMNS, read_bytes
+from datasets.triples import COLUMNS, read_bytes, without_mark
 from trainers.answering.name_lookup import NameLookup
 
 ASKED = "?"
 _MAX_PROBLEMS = 10
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +99,7 @@ def read_lines(path: str | pathlib.Path) -> list[tuple[str, list[str]]]:
     """
     path = pathlib.Path(path)
     try:
-        text = read_bytes(path).decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
+        text = without_mark(read_bytes(path)).decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path}: expected UTF-8 text, received {error}. Save it as UTF-8."

@@ -1,0 +1,54 @@
+"""Gzip files of others: unpacked in memory, but never to more than text unpacks to."""
+
+import gzip
+import os
+import zlib
+
+from datasets.errors import DataError
+
+# Lines of names come down to a tenth, a graph of one fact repeated for ever to a thousandth: what
+# is above this was made to fill a memory, or says the same thing hundreds of times.
+_MAX_RATIO = 200
+# Whatever the ratio, this much does no harm.
+_FREE_BYTES = 256 * 2**20
+_CHUNK_BYTES = 2**20
+
+
+class Gunzip(gzip.GzipFile):
+    """A gzip file for reading whose content is bounded, relative to its size.
+
+    Args:
+        path: The file.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
+
+    def __init__(self, path: str | os.PathLike):
+        super().__init__(path, "rb")
+        self._limit = max(_FREE_BYTES, _MAX_RATIO * os.path.getsize(path))
+        self._received = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Returns the next `size` bytes, or all that are left.
+
+        Raises:
+            DataError: It is no gzip file, is damaged, or unpacks to more than the limit.
+        """
+        if size is None or size < 0:
+            return b"".join(iter(lambda: self.read(_CHUNK_BYTES), b""))
+        try:
+            data = super().read(size)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise DataError(
+                f"{self.name}: expected a whole gzip file, received a damaged or truncated one"
+                f" ({error}). Copy or compress it again."
+            ) from error
+        self._received += len(data)
+        if self._received > self._limit:
+            raise DataError(
+                f"{self.name}: expected compressed text, received a file that unpacks to more than"
+                f" {_MAX_RATIO} times its size. If that is right, unpack it yourself (gunzip) and"
+                " name the unpacked file."
+            )
+        return data

@@ -1,0 +1,99 @@
+"""Paths that the system refuses: one line with the reason, not a traceback."""
+
+import contextlib
+import os
+import pathlib
+import tempfile
+
+import pytest
+
+from datasets import catalog
+from datasets.delimited import read_columns
+from datasets.errors import DataError
+from datasets.graph import Graph
+from datasets.labels import read_labels
+from datasets.ntriples import read_ntriples
+from datasets.own_files import find_files
+from datasets.preparing import Source, prepare
+from datasets.text_format import TRIPLE_ROLES
+from datasets.triples import read_triples
+from datasets.vocabulary import Vocabulary
+
+NOBODY = 65534
+READERS = {
+    "triples": read_triples,
+    "labels": read_labels,
+    "vocabulary": Vocabulary.load,
+    "delimited": lambda path: read_columns(path, TRIPLE_ROLES),
+    "ntriples": read_ntriples,
+}
+
+
+@pytest.fixture
+def folder():
+    """A folder that every user can enter, which those of pytest are not."""
+    with tempfile.TemporaryDirectory() as path:
+        os.chmod(path, 0o755)
+        for split in ("train", "valid", "test"):
+            pathlib.Path(path, f"{split}.txt").write_text("a\tr\tb\n")
+        yield pathlib.Path(path)
+
+
+@contextlib.contextmanager
+def forbidden(path):
+    """Takes all rights away, also those of root."""
+    path.chmod(0)
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+        path.chmod(0o755)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_file_that_may_not_be_read(folder, reader):
+    with forbidden(folder / "train.txt"), pytest.raises(DataError, match=r"train\.txt.*denied"):
+        READERS[reader](folder / "train.txt")
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_folder_in_place_of_a_file(folder, reader):
+    with pytest.raises(DataError, match="Is a directory"):
+        READERS[reader](folder)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda folder: catalog.load(str(folder)),
+        lambda folder: find_files(folder),
+        lambda folder: prepare(Source(__file__), folder),
+        lambda folder: Graph.load(folder),
+    ],
+    ids=["data set", "input", "output", "graph of a run"],
+)
+def test_a_folder_that_may_not_be_entered(folder, read):
+    with forbidden(folder), pytest.raises(DataError, match=r"Cannot read .*ermission ?(E|d)"):
+        read(folder)
+
+
+def test_an_output_that_may_not_be_written(folder):
+    (folder / "facts.tsv").write_text(
+        "a\tr\tb\nb\tr\tc\nc\tr\ta\n" * 1 + "".join(f"a\tr\tx{i}\nx{i}\tr\tb\n" for i in range(30))
+    )
+    closed = folder / "closed"
+    closed.mkdir()
+    with forbidden(closed), pytest.raises(DataError, match=r"Cannot write .*ermission denied"):
+        prepare(Source(folder / "facts.tsv"), closed / "out")
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "/" + "x" * 5000, "./" + "x" * 300])
+def test_names_that_are_too_long(name, tmp_path):
+    with pytest.raises(DataError, match=r"Unknown dataset|There is no folder"):
+        catalog.load(name)
+    with pytest.raises(DataError, match="There is no file or folder"):
+        prepare(Source(name), tmp_path / "out")

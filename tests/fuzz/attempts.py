@@ -1,0 +1,13 @@
+"""Trying what may be refused."""
+
+from datasets.errors import DataError
+
+
+def attempt(function, *arguments):
+    """Returns (result, None), or (None, message) of a refusal, which is one line."""
+    try:
+        return function(*arguments), None
+    except DataError as error:
+        message = str(error)
+    assert "\n" not in message
+    return None, message

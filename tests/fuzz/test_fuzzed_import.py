@@ -1,0 +1,165 @@
+"""Files of OpenKE against `json.loads`, and whole imports of damaged ones."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from saved_models.trained import load_trained
+from tests.fuzz.attempts import attempt
+from tests.fuzz.budget import fuzz
+from tests.fuzz.mutations import mutated
+from trainers.importing import import_openke
+from trainers.openke import read_ids, read_weights
+from trainers.openke_models import embeddings_of
+
+KEYS = ["ent_embeddings.weight", "rel_embeddings.weight", "Whr.weight", "Wtr.weight"]
+numbers = st.one_of(
+    st.floats(width=32), st.integers(-9, 9), st.sampled_from([True, None, "1", 1e300, 10**400, "0"])
+)
+rows = st.lists(numbers, max_size=3)
+values = st.recursive(
+    numbers | st.lists(st.lists(st.floats(-1, 1), min_size=2, max_size=2), max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab[]", max_size=2), inner),
+    max_leaves=6,
+)
+keys = st.sampled_from(KEYS) | st.text('ab[]{}"é', max_size=3)
+objects = st.dictionaries(keys, values, max_size=4)
+
+
+def strict(pairs):
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError
+    return dict(pairs)
+
+
+def plain_weights(data):
+    """Returns lists by key, or None where the text is no state dict."""
+    try:
+        parameters = json.loads(data.decode("utf-8"), object_pairs_hook=strict)
+        return {key: plain_array(value) for key, value in parameters.items()}
+    except (ValueError, AttributeError, OverflowError, RecursionError):
+        return None
+
+
+def plain_array(value):
+    if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
+        if len({len(row) for row in value}) > 1:
+            raise ValueError
+        return [[plain_number(number) for number in row] for row in value]
+    return [plain_number(n) for n in value] if isinstance(value, list) else plain_number(value)
+
+
+def plain_number(value):
+    if type(value) not in (int, float):
+        raise ValueError
+    return float(value)
+
+
+@fuzz()
+@given(data=mutated(objects.map(json.dumps).map(str.encode)) | st.binary().map(b"{".__add__))
+@example(data=b'{"a": "0", "b": [[1, 2]]}')
+@example(data=b'{"a": ' + b"[" * 100_000)
+@example(data=b'{"a": [["1.5", true]]}')
+@example(data=b'{"a": [1], "a": [2]}')
+@example(data=b'{"a": 1' + b"0" * 400 + b"}")
+def test_weights(data, tmp_path):
+    path = tmp_path / "model.json"
+    path.write_bytes(data)
+    expected = plain_weights(data)
+    received, refusal = attempt(read_weights, path)
+    if refusal:
+        # A name with a bracket in it is no name of a parameter.
+        assert expected is None or not set("[]").isdisjoint("".join(expected))
+        return
+    assert received.keys() == expected.keys()
+    with np.errstate(over="ignore"):
+        for key, array in received.items():
+            np.testing.assert_array_equal(array, np.array(expected[key], np.float32))
+
+
+@st.composite
+def id_files(draw):
+    names = draw(st.lists(st.text("ab é", min_size=1, max_size=3), max_size=4, unique=True))
+    ids = draw(st.permutations(range(len(names))))
+    separator, end = draw(st.sampled_from(["\t", " "])), draw(st.sampled_from(["\n", "\r\n"]))
+    lines = [str(len(names)), *(f"{n}{separator}{i}" for n, i in zip(names, ids, strict=True))]
+    return end.join([*lines, ""]).encode()
+
+
+def plain_ids(data):
+    """Returns the names in the order of their ids, or None."""
+    try:
+        while data.startswith(b"\xef\xbb\xbf"):
+            data = data[3:]
+        (count,), *entries = [line.split() for line in data.split(b"\n") if line.strip()]
+        found = {name.decode("utf-8"): position for name, position in entries}
+        numbers = [count, *found.values()]
+    except ValueError:
+        return None
+    if not all(n.isdigit() and len(n) < 19 for n in numbers) or int(count) != len(entries):
+        return None
+    ordered = {int(position): name for name, position in found.items()}
+    if sorted(ordered) != list(range(len(entries))):
+        return None
+    return [ordered[i] for i in range(len(entries))]
+
+
+@fuzz()
+@given(data=mutated(id_files()) | st.binary(max_size=20))
+@example(data=b"9" * 5000 + b"\n")
+@example(data=b"1\na\t" + b"9" * 5000 + b"\n")
+def test_names_with_ids(data, tmp_path):
+    path = tmp_path / "entity2id.txt"
+    path.write_bytes(data)
+    expected = plain_ids(data)
+    received, refusal = attempt(read_ids, path)
+    assert received == expected
+    assert refusal or expected is not None
+
+
+shapes = st.sampled_from([(3, 8), (2, 8), (3, 4), (3, 6), (0, 8), (3, 0), (8,), ()])
+
+
+@fuzz()
+@given(weights=st.dictionaries(keys, shapes.map(np.zeros), max_size=5))
+def test_tables_of_any_shape(weights, tmp_path):
+    found, refusal = attempt(embeddings_of, weights, tmp_path)
+    if refusal:
+        return
+    assert set(found.keys) <= set(weights)
+    tables = [found.entities, *found.relations]
+    assert {table.shape[1] for table in tables} == {4 * found.embedding_dim}
+    assert found.variant in ("quatre", "quatre_head", "quatre_tail")
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory):
+    """A graph of three entities, and the files of a training on it."""
+    folder = tmp_path_factory.mktemp("openke")
+    for split in ("train", "valid", "test"):
+        (folder / f"{split}.txt").write_text("a\tr\tb\nb\ts\tc\n")
+    tables = {key: np.ones((3 if key == KEYS[0] else 2, 8)).tolist() for key in KEYS}
+    return folder, {
+        "model.json": json.dumps(tables).encode(),
+        "entity2id.txt": b"3\na\t0\nb\t2\nc\t1\n",
+        "relation2id.txt": b"2\nr\t0\ns\t1\n",
+    }
+
+
+@fuzz(0.15)
+@given(data=st.data())
+def test_whole_imports(data, originals, tmp_path_factory):
+    dataset, files = originals
+    folder = tmp_path_factory.mktemp("fuzz")
+    for name, content in files.items():
+        changes = data.draw(mutated(st.just(content), most=1), label=name)
+        (folder / name).write_bytes(changes)
+    paths = [folder / name for name in files]
+    _, refusal = attempt(import_openke, paths[0], str(dataset), *paths[1:], folder / "run")
+    if refusal:
+        assert not (folder / "run").exists()
+    else:
+        assert load_trained(folder / "run").graph.num_entities == 3

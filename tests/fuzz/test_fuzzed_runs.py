@@ -1,0 +1,84 @@
+"""The folder of a run, damaged: refused, or read as it was."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from datasets.graph import Graph
+from tests.fuzz.attempts import attempt
+from tests.fuzz.budget import fuzz
+from tests.fuzz.mutations import mutated
+from trainers.config import TrainConfig
+
+
+@pytest.fixture(scope="module")
+def graph():
+    splits = {name: [["a", "b"], ["r", "s"], ["c", "d"]] for name in ("train", "valid", "test")}
+    return Graph.from_names("g", splits)
+
+
+@pytest.fixture(scope="module")
+def saved(graph, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("graph")
+    graph.save(folder)
+    return folder
+
+
+header = b"{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }".ljust(118)
+ARRAY = b"\x93NUMPY\x01\x00\x76\x00" + header + np.zeros(6, "<i4").tobytes()
+FILES = ["graph.json", "entities.txt", "relations.txt", "train.npy"]
+
+
+@fuzz()
+@given(name=st.sampled_from(FILES), data=st.data())
+def test_graphs_of_runs(name, data, graph, saved):
+    original = (saved / name).read_bytes()
+    (saved / name).write_bytes(data.draw(mutated(st.just(original))))
+    loaded, refusal = attempt(Graph.load, saved)
+    (saved / name).write_bytes(original)
+    assert refusal or loaded.fingerprint == graph.fingerprint
+
+
+@fuzz()
+@given(content=mutated(st.just(ARRAY)))
+@example(content=b"")
+@example(content=ARRAY.replace(b"}  ", b"}\n "))
+@example(content=ARRAY.replace(b"(2, 3), }", b"(2, 3)   "))
+@example(content=ARRAY.replace(b"(2, 3), }" + b" " * 20, b"(" + b"9" * 26 + b", )}"))
+def test_arrays_of_runs(content, saved):
+    original = (saved / "train.npy").read_bytes()
+    (saved / "train.npy").write_bytes(content)
+    _, refusal = attempt(Graph.load, saved)
+    (saved / "train.npy").write_bytes(original)
+    assert refusal
+
+
+settings_of_a_run = st.dictionaries(
+    st.sampled_from([field.name for field in dataclasses.fields(TrainConfig)] + ["", "new"]),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(10**20), 10**20) | st.integers(0, 9),
+        st.floats(),
+        st.sampled_from(["paper", "strong", "sampled", "quatre", "linear", "x", 10**400]),
+        st.lists(st.integers(), max_size=1),
+    ),
+    max_size=3,
+)
+
+
+@fuzz()
+@given(given_settings=settings_of_a_run, named=st.booleans())
+def test_settings_of_runs(given_settings, named, tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(({"dataset": "umls"} if named else {}) | given_settings))
+    config, refusal = attempt(TrainConfig.from_file, path)
+    if refusal:
+        assert refusal.startswith(str(path))
+    else:
+        assert dataclasses.asdict(config).items() >= given_settings.items()
+        assert TrainConfig(**json.loads(config.to_json())) == config

@@ -1,0 +1,90 @@
+"""Split files: the reader against one that is eight lines of Python."""
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from datasets.errors import DataError
+from datasets.labels import read_labels
+from datasets.triples import parse_triples
+from tests.fuzz.budget import fuzz
+from tests.fuzz.mutations import mutated
+
+BOM = b"\xef\xbb\xbf"
+odd = st.text(st.sampled_from("ab\"' ,#\\é\0\r\t\n\x1c\x85\u00a0\u2028\ufeff🜁"), max_size=3)
+names = st.sampled_from(["a", "b", "NA", "null", "-1", " a"]) | odd
+lines = st.lists(names, min_size=3, max_size=3) | st.lists(names, min_size=1, max_size=5)
+ends = st.sampled_from(["\n", "\n", "\n", "\r\n", "\n\n", "\r"])
+
+
+@st.composite
+def texts(draw):
+    parts = draw(st.lists(st.tuples(lines.map("\t".join), ends), max_size=6))
+    mark = draw(st.sampled_from([b"", BOM]))
+    return mark + "".join(line + end for line, end in parts).encode()
+
+
+def bare(data):
+    """Without what is accepted at both ends."""
+    return re.sub(rb"\A(\xef\xbb\xbf)+|[\r\n]+\Z", b"", data)
+
+
+def plain_rows(data):
+    """Returns (rows, number of the first bad line); one of them is None."""
+    rows = []
+    for number, line in enumerate(bare(data).split(b"\n"), start=1):
+        try:
+            fields = line.removesuffix(b"\r").decode("utf-8").split("\t")
+        except UnicodeDecodeError:
+            return None, number
+        right = len(fields) == 3 and all(field.strip() for field in fields)
+        if not right or any(character in field for field in fields for character in "\0\r"):
+            return None, number
+        rows.append(tuple(fields))
+    return rows, None
+
+
+@fuzz()
+@given(mutated(texts()) | st.binary(max_size=40))
+@example("a\t\u00a0\tb\n".encode())
+@example(b"a\t \tb\n")
+@example("a\tr\tb\n".encode("utf-16"))
+@example(BOM + BOM + b"a\tr\tb\n")
+def test_split_files(data):
+    expected, line = plain_rows(data)
+    if expected is None:
+        where = "here: " if not bare(data) else f"here:{line}: "
+        with pytest.raises(DataError, match=f"^{re.escape(where)}expected .*Write one triple per"):
+            parse_triples(data, "here")
+    else:
+        table = parse_triples(data, "here")
+        assert [tuple(row.values()) for row in table.to_pylist()] == expected
+
+
+pairs = st.tuples(odd, odd).map("\t".join)
+
+
+def plain_labels(data):
+    found = {}
+    for line in bare(data).split(b"\n"):
+        try:
+            name, label = line.decode("utf-8").removesuffix("\r").split("\t")
+        except ValueError:
+            return None
+        found.setdefault(name, label)
+    return found
+
+
+@fuzz()
+@given(data=mutated(texts() | st.lists(pairs).map("\n".join).map(str.encode)))
+def test_label_files(data, tmp_path):
+    path = tmp_path / "labels.tsv"
+    path.write_bytes(data)
+    expected = plain_labels(data)
+    if expected is None:
+        with pytest.raises(DataError, match=r"labels\.tsv:\d+: expected a name, a TAB and a label"):
+            read_labels(path)
+    else:
+        assert read_labels(path) == expected
