@@ -27,7 +27,7 @@ def seconds(command: Sequence[str]) -> float:
         process.wait()
         taken = time.perf_counter() - start
         if process.returncode:
-            raise _failed(command, process.returncode, output)
+            raise failed(command, process.returncode, output)
     return taken
 
 
@@ -46,9 +46,11 @@ def seconds_until_grown(command: Sequence[str], path: pathlib.Path) -> float:
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
-            while _size(path) <= before:
+            while (size := _size(path)) <= before:
+                # A run that is resumed first drops the lines of what it lost.
+                before = size
                 if process.poll() is not None:
-                    raise _failed(command, process.returncode, output)
+                    raise failed(command, process.returncode, output)
                 time.sleep(_POLL_SECONDS)
             return time.perf_counter() - start
         finally:
@@ -72,7 +74,8 @@ def _size(path: pathlib.Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _failed(command: Sequence[str], code: int, output: IO[bytes]) -> DataError:
+def failed(command: Sequence[str], code: int, output: IO[bytes]) -> DataError:
+    """Returns the error of a command that ended so, with the last line of its output."""
     output.seek(0)
     last = output.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
     return DataError(f"`{' '.join(command)}` ended with exit code {code}. It said: {last}")

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 
 import tensorflow as tf
 
@@ -36,7 +37,24 @@ def export_scorer(
         try:
             tf.saved_model.save(scorer, str(folder), signatures(scorer))
             write_warm_up(folder)
-        except tf.errors.OpError as error:
-            raise DataError(f"Cannot write a model to {base_dir}: {error.message}") from error
+        except (OSError, tf.errors.OpError) as error:
+            raise DataError(
+                f"Cannot write a model to {base_dir}: {_first_line(error)}. It takes about "
+                f"{_num_bytes(scorer) / 1e6:,.1f} MB, and {_free(folder) / 1e6:,.1f} MB "
+                "are free there. Nothing of it was kept: make room, then export again."
+            ) from error
 
     return publish_version(base_dir, save, version)
+
+
+def _num_bytes(scorer: Scorer) -> int:
+    return sum(v.shape.num_elements() * v.dtype.size for v in scorer.variables)
+
+
+def _free(folder: pathlib.Path) -> int:
+    return shutil.disk_usage(folder).free
+
+
+def _first_line(error: OSError | tf.errors.OpError) -> str:
+    text = error.message if isinstance(error, tf.errors.OpError) else str(error)
+    return text.partition("\n")[0].rpartition("}} ")[2]

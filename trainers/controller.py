@@ -1,5 +1,6 @@
 """The outer loop: validate, keep the best, checkpoint, stop early, show progress."""
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -9,13 +10,15 @@ import numpy as np
 import tensorflow as tf
 import tqdm
 
-from saved_models.trained import save_best
+from saved_models.trained import BEST_MODEL, save_best
 from trainers import report
 from trainers.checkpoints import Checkpoints, RunState
 from trainers.config import TrainConfig
 from trainers.errors import TrainingError
 from trainers.evaluator import Evaluator
 from trainers.planning import Plan
+from trainers.signals import uninterrupted
+from trainers.storage import writing
 from trainers.strategies import chief_value
 from trainers.summaries.writer import Summaries
 from trainers.trainer import Progress, Trainer
@@ -103,7 +106,16 @@ class Controller:
 
     @property
     def _is_validation_due(self) -> bool:
+        # Already done where a finished run is looked at again; outstanding where it was cut short.
+        if int(self._state.validated_step.numpy()) == self.step:
+            return False
         return self._plan.is_validation_due(self.step, self._clock.seconds)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to train or to validate."""
+        is_trained = self._out_of_patience() or not self._steps_to_go
+        return is_trained and not self._is_validation_due
 
     def run(self, on_validation: OnValidation = always) -> None:
         """Trains to the end of the plan or until validation stopped getting better.
@@ -114,29 +126,41 @@ class Controller:
 
         Raises:
             TrainingError: The loss is not finite any more. What was good stays.
-            KeyboardInterrupt: Ctrl-C; a checkpoint was written.
+            StorageError: The disk is full, or fails. What was good stays.
+            KeyboardInterrupt: Ctrl-C or SIGTERM; a checkpoint was written.
         """
-        goes_on = True
         with _Bar(self._plan_end(), self.step) as bar:
             try:
-                while goes_on and (steps := self._steps_to_go) and not self._out_of_patience():
-                    self._train_call(steps, bar)
-                    if not self._is_validation_due and self._is_due("sample", _SAMPLE_SECONDS):
-                        self._validate_sample(bar)
-                    # Asked after the sample, which may have used up the last of a budget.
-                    due = self._is_validation_due
-                    if due:
-                        goes_on = on_validation(self.epoch, self._validate(bar))
-                    if due or self._is_due("checkpoint", _CHECKPOINT_SECONDS):
-                        self._save()
+                if self._checkpoints.latest is None:
+                    # A disk that does not take it shows now, and not after ten minutes.
+                    self._save()
+                while self._take_turn(on_validation, bar):
+                    pass
             except KeyboardInterrupt:
-                self._save()
+                # Whatever came while it was saved has its wish: the run ends.
+                with contextlib.suppress(KeyboardInterrupt):
+                    self._save()
                 raise
         if self._out_of_patience():
             print(
                 f"Stopped early: no better validation {self._best_name} in "
                 f"{self._config.patience} validations. Best: epoch {self._best_epoch:g}."
             )
+
+    def _take_turn(self, on_validation: OnValidation, bar: "_Bar") -> bool:
+        """Trains for about a second, then does what is due; returns whether to go on."""
+        if not self._is_validation_due:
+            if self._out_of_patience() or not (steps := self._steps_to_go):
+                return False
+            self._train_call(steps, bar)
+            if not self._is_validation_due and self._is_due("sample", _SAMPLE_SECONDS):
+                self._validate_sample(bar)
+        # Asked after the sample, which may have used up the last of a budget.
+        due = self._is_validation_due
+        goes_on = not due or on_validation(self.epoch, self._validate(bar))
+        if due or self._is_due("checkpoint", _CHECKPOINT_SECONDS):
+            self._save()
+        return goes_on
 
     def _plan_end(self) -> int:
         """Returns the last step, and lets a decaying learning rate end there."""
@@ -176,19 +200,31 @@ class Controller:
         start = self._clock.seconds
         ranks = self._evaluator.rank(self._trainer.model, "valid")
         metrics = self._evaluator.summarize(ranks)["candidates"]["all"]["both"]
-        self._write("valid/all", metrics)
         self._summaries.write_validation(self._trainer.model, ranks, self.step)
         self._plan.saw_validation(self._clock.seconds, self._clock.seconds - start)
-        value = metrics[self._config.best_by]
-        better = value > self._state.best_value.numpy()
-        if better:
-            save_best(self._trainer.model, self._summaries.run.path)
-            self._state.best_value.assign(value)
-            self._state.best_step.assign(self.step)
-        self._state.stale.assign(0 if better else self._state.stale + 1)
+        better = metrics[self._config.best_by] > self._state.best_value.numpy()
+        # All of it or nothing: a validation that was cut short is done again.
+        with uninterrupted():
+            self._take_note(metrics, better)
         mark = "  best so far" if better else ""
         bar.write(f"epoch {self.epoch:g}  valid  {report.metric_line(metrics)}{mark}")
         return metrics
+
+    def _take_note(self, metrics: Mapping[str, float], better: bool) -> None:
+        if better:
+            self._save_best()
+            self._state.best_value.assign(metrics[self._config.best_by])
+            self._state.best_step.assign(self.step)
+        self._state.stale.assign(0 if better else self._state.stale + 1)
+        self._state.validated_step.assign(self.step)
+        self._write("valid/all", metrics)
+
+    def _save_best(self) -> None:
+        run, model = self._summaries.run.path, self._trainer.model
+        needed = sum(table.value.shape.num_elements() * 4 for table in model.trainable_variables)
+        remedy = "The best model before is kept, if there was one. Make room, then go on with "
+        with writing("the best model", run / BEST_MODEL, f"{remedy}--resume.", needed):
+            save_best(model, run)
 
     def _validate_sample(self, bar: "_Bar") -> None:
         result = self._evaluator.evaluate(self._trainer.model, "valid", max_triples=_SAMPLE_TRIPLES)
@@ -211,21 +247,20 @@ class Controller:
     def _save(self) -> None:
         # Not read anew: an interrupted worker is on its own.
         self._state.seconds.assign(self._clock.last)
-        self._checkpoints.save()
+        with uninterrupted():
+            self._checkpoints.save()
 
-    def _write(self, group: str, values: dict[str, float]) -> None:
+    def _write(self, group: str, values: Mapping[str, float]) -> None:
         self._summaries.write(
             group, values, step=self.step, epoch=self.epoch, seconds=self._clock.seconds
         )
 
     def _describe_collapse(self, progress: Progress) -> str:
-        kept = self._checkpoints.latest
-        kept = f"The last good checkpoint is {kept}" if kept else "There was no checkpoint yet"
         return (
             f"Training stopped at step {self.step}, because these are not all finite: loss "
             f"{progress.loss}, regularisation {progress.regularization}, gradient norm "
-            f"{progress.gradient_norm}. {kept}; nothing was written after it. Use a smaller "
-            "--learning_rate or --l2."
+            f"{progress.gradient_norm}. The last good checkpoint is {self._checkpoints.latest}; "
+            "nothing was written after it. Use a smaller --learning_rate or --l2."
         )
 
 

@@ -3,7 +3,8 @@
 Usage: python -m trainers.fit --dataset=wn18rr
 
 Flags left out take the preset of the data set and recipe (the settings of the reference
-implementation for the paper's four benchmarks). Ctrl-C saves a checkpoint; --resume goes on.
+implementation for the paper's four benchmarks). Ctrl-C and SIGTERM save a checkpoint; --resume goes
+on.
 """
 
 import pathlib
@@ -20,6 +21,7 @@ from trainers import config as configs
 from trainers import setting_flags
 from trainers.cluster import Cluster
 from trainers.errors import ConfigError
+from trainers.signals import Preempted, preemptible
 
 _DATASET = flags.DEFINE_string(
     "dataset",
@@ -55,14 +57,20 @@ def main(argv: Sequence[str]) -> int:
     if cluster.is_server:
         serve(cluster)
     try:
-        with membership(cluster, run_dir, _RESUME.value) as own_dir:
+        with preemptible(), membership(cluster, run_dir, _RESUME.value) as own_dir:
             fit(config, own_dir, resume=_RESUME.value, **_DATA.given())
+    except Preempted:
+        sys.stderr.write(f"Stopped by SIGTERM. {_hint(run_dir)}\n")
     except KeyboardInterrupt:
-        sys.stderr.write(
-            f"Interrupted. To go on: python -m trainers.fit --run_dir={run_dir} --resume\n"
-        )
+        sys.stderr.write(f"Interrupted. {_hint(run_dir)}\n")
         return 130
     return 0
+
+
+def _hint(run_dir: pathlib.Path) -> str:
+    if not (run_dir / "config.json").exists():
+        return "The run had not begun: start it again."
+    return f"To go on: python -m trainers.fit --run_dir={run_dir} --resume"
 
 
 def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:

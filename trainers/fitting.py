@@ -21,11 +21,12 @@ from trainers import report
 from trainers.checkpoints import Checkpoints, RunState
 from trainers.config import TrainConfig
 from trainers.controller import Clock, Controller, OnValidation, always
-from trainers.errors import ConfigError
+from trainers.errors import ConfigError, TrainingError
 from trainers.evaluator import Evaluator
 from trainers.planning import BudgetPlan, EpochPlan, Plan
 from trainers.run_directory import RunDirectory
 from trainers.server_trainer import make_trainer
+from trainers.storage import write_text, writing
 from trainers.strategies import make_strategy, ranking_strategy
 from trainers.summaries.final import write_final_summaries
 from trainers.summaries.writer import Summaries
@@ -55,11 +56,12 @@ def fit(
     Raises:
         ConfigError: The folder holds a run and `resume` is not set, or is in use.
         DataError: The data set cannot be had.
+        StorageError: The folder cannot be written to, or its disk is full.
         TrainingError: The loss is not finite any more.
     """
     with _begun(config, run_dir, resume, data_dir, manual_dir) as session:
         _train(session)
-        return _finish(session)
+        return _stored_result(session) or _finish(session)
 
 
 def train(
@@ -86,6 +88,7 @@ def train(
     Raises:
         ConfigError: As `fit`.
         DataError: As `fit`.
+        StorageError: As `fit`.
         TrainingError: As `fit`.
     """
     with _begun(config, run_dir, resume, data_dir, manual_dir) as session:
@@ -112,20 +115,47 @@ def _begun(
     """Begins a run, or takes up the one that is there."""
     started = time.monotonic()
     run = RunDirectory(run_dir)
-    _check_fresh(run, resume)
+    with _explained(run):
+        _check_fresh(run, resume)
     # First of all, because logical devices exist only before TensorFlow's first op.
     strategy = make_strategy(config.strategy, config.num_replicas)
+    if config.deterministic:
+        tf.config.experimental.enable_op_determinism()
     # Before the folder is made: a data set that cannot be had leaves nothing behind.
     if resume:
         graph = Graph.load(run.graph)
     else:
         graph = catalog.load(config.dataset, data_dir=data_dir, manual_dir=manual_dir)
-    with run.locked():
-        _check_fresh(run, resume)
-        run.begin(config, graph)
+    with contextlib.ExitStack() as held:
+        with _explained(run):
+            held.enter_context(run.locked())
+            _check_fresh(run, resume)
+            run.begin(config, graph)
         shared = ranking_strategy(strategy)
         evaluator = Evaluator(graph, config.tie_policy, config.seed, strategy=shared)
-        yield _Session(config, run, graph, strategy, evaluator, resume, started)
+        with _explained(run), _in_memory():
+            yield _Session(config, run, graph, strategy, evaluator, resume, started)
+
+
+@contextlib.contextmanager
+def _explained(run: RunDirectory) -> Iterator[None]:
+    """Says of a disk that does not take a file of the run how to go on."""
+    remedy = "Make room, or choose another --run_dir."
+    if run.has_run:
+        remedy = f"What is there is kept: make room, then go on with --run_dir={run.path} --resume."
+    with writing("to", run.path, remedy):
+        yield
+
+
+@contextlib.contextmanager
+def _in_memory() -> Iterator[None]:
+    try:
+        yield
+    except (MemoryError, tf.errors.ResourceExhaustedError) as error:
+        raise TrainingError(
+            "The training does not fit into memory. What was written is kept: start again in "
+            "another --run_dir with a smaller --embedding_dim, --batch_size or --num_candidates."
+        ) from error
 
 
 def _check_fresh(run: RunDirectory, resume: bool) -> None:
@@ -141,7 +171,10 @@ def _train(session: _Session, on_validation: OnValidation = always) -> None:
     trainer, state = make_trainer(config, graph, session.strategy), RunState()
     checkpoints = Checkpoints(run.checkpoints, trainer, state)
     if session.resumed:
-        checkpoints.restore()
+        # Killed before its first checkpoint, a run has lost nothing that it would not do again.
+        if not run.is_untrained:
+            checkpoints.restore()
+        run.rewind_metrics(int(trainer.step.numpy()))
     _introduce(config, run, graph, trainer)
     clock = Clock(session.started, float(state.seconds.numpy()), session.strategy)
     plan: Plan = EpochPlan(config, trainer.recipe.steps_per_epoch)
@@ -151,7 +184,10 @@ def _train(session: _Session, on_validation: OnValidation = always) -> None:
     controller = Controller(
         config, summaries, trainer, checkpoints, state, session.evaluator, plan, clock
     )
-    controller.run(on_validation)
+    if not controller.is_over:
+        # With it a run is complete; and it would soon be of other weights.
+        run.test_metrics_file.unlink(missing_ok=True)
+        controller.run(on_validation)
     if config.budget_minutes and state.best_value.numpy() < 0:
         raise ConfigError(
             f"--budget_minutes={config.budget_minutes:g} was over before the first validation, so "
@@ -176,6 +212,19 @@ def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Tr
     )
 
 
+def _stored_result(session: _Session) -> dict[str, Any] | None:
+    """Returns the test metrics of a run that was complete before; None of any other."""
+    path = session.run.test_metrics_file
+    if not path.exists():
+        return None
+    result = json.loads(path.read_text(encoding="utf-8"))
+    if result["tie_policy"] != session.config.tie_policy:
+        return None
+    print(f"\n{report.evaluation_table(result)}\n")
+    print("The run is complete: nothing to do. To train it further, give --epochs=MORE.")
+    return result
+
+
 def _finish(session: _Session) -> dict[str, Any]:
     run, graph = session.run, session.graph
     with ranking_strategy(session.strategy).scope():
@@ -184,12 +233,13 @@ def _finish(session: _Session) -> dict[str, Any]:
     if not session.strategy.extended.should_checkpoint:
         # The chief does the rest alone.
         return result
-    run.test_metrics_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    print(f"\n{report.evaluation_table(result)}\n")
     trained = Trained(model, graph, run.path)
     write_final_summaries(run, trained, result)
     calibration = calibrate(trained)
     exported = export_scorer(build_scorer(model, graph, calibration), run.saved_model)
-    print(f"\n{report.evaluation_table(result)}\n")
+    # Last: a run that has it is complete.
+    write_text(run.test_metrics_file, json.dumps(result, indent=2) + "\n")
     print(f"Test metrics: {run.test_metrics_file}")
     print(f"SavedModel:   {exported}")
     print(f"TensorBoard:  tensorboard --logdir={run.tensorboard}")

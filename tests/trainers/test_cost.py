@@ -23,8 +23,7 @@ from trainers.trainer import Trainer
 
 ROOTS = tuple(module.__path__[0] for module in (datasets, quatre_tf, trainers))
 FEW, MANY = 10_000, 1_000_000
-# Measured: 1.0 to 1.6; with one reading of the whole table at each step 8, with one pass of an update
-# 25.
+# Measured: 1.0 to 1.6; where each step reads the whole table once 8, where it updates all of it 25.
 MOST = 4.0
 
 

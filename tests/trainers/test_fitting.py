@@ -162,6 +162,17 @@ def test_collapse_stops_and_names_the_last_good_checkpoint(config, tmp_path):
         np.testing.assert_array_equal(value, before[name], err_msg=name)
 
 
+def test_what_does_not_fit_into_memory_is_said(config, tmp_path, monkeypatch):
+    def exhausted(self, num_steps):
+        raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
+
+    monkeypatch.setattr(Trainer, "train", exhausted)
+    with pytest.raises(
+        TrainingError, match=r"does not fit into memory.* a smaller --embedding_dim"
+    ):
+        fit(config, tmp_path / "run")
+
+
 def test_folder_with_a_run_is_not_overwritten(config, tmp_path):
     fit(config, tmp_path / "run")
     with pytest.raises(ConfigError, match=r"already holds a run. Add --resume"):
