@@ -5,7 +5,7 @@ Usage: python -m benchmarks.evaluation --dataset=wn18rr --embedding_dim=256
 Both sides of the test split are ranked by a model with random weights: the cost does not depend on
 what they are. `plain` has all entities as candidates and five figures a side; `whole` adds both
 type constraints, intervals and every breakdown. The matrix products are those of as many queries
-with the entity table, in tiles of 256, and nothing else.
+with the entity table, in tiles of 512, and nothing else.
 """
 
 import resource
@@ -22,7 +22,7 @@ _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives alre
 _EMBEDDING_DIM = flags.DEFINE_integer("embedding_dim", 256, "Quaternions per embedding.")
 _ROUNDS = flags.DEFINE_integer("rounds", 3, "Measurements; the median is reported.")
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
-_TILE = 256
+_TILE = 512
 
 
 def main(argv: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ import tensorflow as tf
 from quatre_tf.tiled_ranking import (
     ENTITY_TILE,
     QUERY_TILE,
+    ROW_MULTIPLE,
     assert_finite,
     count_tile,
     table_norm,
@@ -21,10 +22,6 @@ from quatre_tf.tiled_ranking import (
 from quatre_tf.validation import check_choice, check_positive
 
 TIE_POLICIES = ("optimistic", "realistic", "pessimistic")
-
-# The rounding of a matrix product depends on its shape. On x86 CPUs it was found to be the same for
-# any number of queries from 16 on, and to differ below.
-_ROW_MULTIPLE = 16
 
 
 def lookup_known(
@@ -159,9 +156,7 @@ def rank_queries(
         rows = slice(start, start + query_tile)
         tile = queries[rows], table, norm, targets[rows], keys, lists[rows]
         batch = len(queries[rows])
-        better, equal = count_tile(
-            *tile, nothing[0], nothing[1][:, :batch], entity_tile, query_tile
-        )
+        better, equal = count_tile(*tile, nothing[0], nothing[1][:, :batch], entity_tile)
         counts.append(tf.concat([better, equal], axis=0))
     better, equal = tf.unstack(tf.concat(counts, axis=1))
     return better, equal
@@ -177,7 +172,7 @@ def _list_keys(known: tf.RaggedTensor | None, num_entities: int) -> tf.Tensor:
 def candidate_scores(queries: tf.Tensor, table: tf.Tensor) -> tf.Tensor:
     """Returns the scores `[batch, num_entities]` of a few queries.
 
-    They are rounded as in the tiles of an evaluation (see `_ROW_MULTIPLE`): one query alone gets
+    They are rounded as in the tiles of an evaluation (see `ROW_MULTIPLE`): one query alone gets
     the rank that it has among a whole split.
 
     Args:
@@ -185,7 +180,7 @@ def candidate_scores(queries: tf.Tensor, table: tf.Tensor) -> tf.Tensor:
         table: `[num_entities, width]`.
     """
     rows = tf.shape(queries)[0]
-    padded = tf.pad(queries, [[0, -rows % _ROW_MULTIPLE], [0, 0]])
+    padded = tf.pad(queries, [[0, -rows % ROW_MULTIPLE], [0, 0]])
     # Queries, not the table, are transposed: the table is by far the larger one.
     return tf.transpose(tf.linalg.matmul(table, tf.transpose(padded)))[:rows]
 

@@ -34,8 +34,8 @@ def ranks_of(queries, model, targets, known, pairs, slots, relations):
     if known is not None:
         keys, lists = keys_of(known, len(table)), np.searchsorted(known.keys, pairs)
     ranks = []
-    for start in range(0, len(targets), 256):
-        rows = slice(start, start + 256)
+    for start in range(0, len(targets), 512):
+        rows = slice(start, start + 512)
         counts = tiled_ranking.count_tile(
             queries[rows],
             table,

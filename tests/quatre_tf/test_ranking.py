@@ -150,7 +150,7 @@ def rankings(draw):
         ),
         np.array(draw(st.lists(entity, min_size=batch, max_size=batch)), np.int32),
         draw(st.lists(known, min_size=batch, max_size=batch)),
-        draw(st.sampled_from([4, 256])),
+        draw(st.sampled_from([4, 512])),
     )
 
 
@@ -177,8 +177,8 @@ def table(rng):
     return rng.integers(-2, 3, [30, 8]).astype(np.float32)
 
 
-@pytest.mark.parametrize("query_tile", [1, 7, 69, 70, 256])
-@pytest.mark.parametrize("entity_tile", [8, 2048])
+@pytest.mark.parametrize("query_tile", [1, 7, 70, 512])
+@pytest.mark.parametrize("entity_tile", [8, 3072])
 @pytest.mark.parametrize("filtered", [False, True])
 def test_rank_queries(rng, queries, table, query_tile, entity_tile, filtered):
     targets = rng.integers(0, 30, 70)

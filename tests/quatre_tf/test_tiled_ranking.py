@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from quatre_tf import ranking, tiled_ranking
 
 # (entities, queries) of a tile: shapes are compiled once each, so there are few.
-TILES = [(2048, 256), (3, 2), (4, 16)]
+TILES = [(3072, 512), (3, 2), (4, 16)]
 
 
 def keys_of(lists, num_entities):
@@ -35,7 +35,7 @@ def count(queries, table, targets, known, sets, tile=TILES[0]):
             tf.range(len(queries), dtype=tf.int64)[part],
             keys_of(lists, len(table)),
             tf.constant(set_lists[:, part]),
-            *tile,
+            tile[0],
         )
         counts.append(tf.stack(result).numpy())
     return np.concatenate(counts, axis=2)
@@ -88,26 +88,28 @@ def test_counts_equal_a_naive_ranking(case):
 
 def test_counts_of_a_full_tile_are_exact():
     """All better, then all equal: the largest sums that a code can reach."""
-    for size in (2048, 4095):
+    for size in (3072, 4095):
         table = np.concatenate([[[1.0]], np.full([size - 1, 1], 2.0)])
-        counts = count([[1.0], [0.0]], table, [0, 0], [[], []], [], (size, 256))
+        counts = count([[1.0], [0.0]], table, [0, 0], [[], []], [], (size, 16))
         np.testing.assert_array_equal(counts[:, 0], [[size - 1, 0], [0, size - 1]])
 
 
 @pytest.fixture
 def case(rng):
     """Scores that round, two entity tiles, and two sets of two relations."""
-    table, queries = rng.normal(size=[2500, 32]), rng.normal(size=[40, 32])
-    lists = [sorted(rng.choice(2500, size, replace=False)) for size in (5, 900)]
-    known = [sorted(rng.choice(2500, 7, replace=False)) for _ in range(40)]
+    table, queries = rng.normal(size=[4000, 32]), rng.normal(size=[40, 32])
+    lists = [sorted(rng.choice(4000, size, replace=False)) for size in (5, 900)]
+    known = [sorted(rng.choice(4000, 7, replace=False)) for _ in range(40)]
     sets = [(lists, np.arange(40) % 2), (lists[::-1], np.arange(40) % 2)]
-    return queries, table, rng.integers(0, 2500, 40), known, sets
+    return queries, table, rng.integers(0, 4000, 40), known, sets
 
 
 def test_a_wrong_guess_of_the_targets_scores_is_made_good(case, monkeypatch):
     expected = count(*case)
     monkeypatch.setattr(
-        tiled_ranking, "guess_target_scores", lambda table, columns, targets: tf.zeros([256])
+        tiled_ranking,
+        "guess_target_scores",
+        lambda table, columns, targets: tf.zeros_like(targets, tf.float32),
     )
     # A fresh trace: the usual one has the usual guess.
     monkeypatch.setattr(
@@ -138,7 +140,7 @@ def test_tile_agrees_with_the_scores_of_few_queries(case):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("entity", [0, 2499], ids=["first tile", "last tile"])
+@pytest.mark.parametrize("entity", [0, 3999], ids=["first tile", "last tile"])
 def test_scores_that_are_not_finite_are_an_error(case, value, entity):
     queries, table, *rest = case
     table[entity, 3] = value
@@ -163,4 +165,4 @@ def test_ranks_are_never_taken_from_low_precision(dtype):
 
 
 def test_memory_of_a_tile_does_not_grow_with_the_graph():
-    assert tiled_ranking.tile_bytes(width=1024) < 64 * 2**20
+    assert tiled_ranking.tile_bytes(width=1024) < 128 * 2**20
