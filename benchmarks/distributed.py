@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> None:
     runs = [row for r in _RECIPES for row in _runs(r)] if _STEPS.value else []
     import_tensorflow()
     rows = _counts(catalog.load(_DATASET.value, manual_dir=_MANUAL_DIR.value))
-    command = measure.command("distributed", dataset=_DATASET.value)
+    command = measure.command("distributed", dataset=_DATASET.value, steps=_STEPS.value)
     measure.write_json(
         _OUTPUT.value, {"benchmark": "distributed", "command": command, "runs": runs, "rows": rows}
     )
