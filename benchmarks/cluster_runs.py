@@ -108,7 +108,7 @@ def _started(
     setup: Setup, command: Sequence[str], folder: pathlib.Path
 ) -> Iterator[subprocess.Popen]:
     """Starts all tasks and gives the chief, whose end is waited for; ends the others."""
-    addresses = _addresses(setup.tasks)
+    addresses = free_addresses(setup.tasks)
     tasks = [(job, index) for job, hosts in addresses.items() for index in range(len(hosts))]
     with contextlib.ExitStack() as stack:
         started = []
@@ -132,7 +132,8 @@ def _end(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def _addresses(tasks: Mapping[str, int]) -> dict[str, list[str]]:
+def free_addresses(tasks: Mapping[str, int]) -> dict[str, list[str]]:
+    """Returns addresses on free ports of loopback, `{job: ["host:port", ...]}`, for TF_CONFIG."""
     with contextlib.ExitStack() as held:
         # All at once, so that they differ.
         sockets = [held.enter_context(socket.socket()) for _ in range(sum(tasks.values()))]

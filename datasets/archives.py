@@ -15,6 +15,7 @@ import tarfile
 import threading
 import urllib.request
 import zlib
+from typing import IO, cast
 
 from datasets.benchmarks import Benchmark
 from datasets.errors import DataError
@@ -93,7 +94,8 @@ def _members(archive: bytes) -> dict[str, bytes]:
             raise tarfile.TarError(f"more than {_MAX_MEMBERS:,} members")
         # A sparse file may be larger than the archive that holds it.
         files = [member for member in members if member.isreg() and not member.issparse()]
-        return {file.name: tar.extractfile(file).read() for file in files}  # type: ignore[union-attr]
+        # None is what the method returns for others than regular files.
+        return {file.name: cast("IO[bytes]", tar.extractfile(file)).read() for file in files}
 
 
 def _download(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> bytes:

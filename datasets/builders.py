@@ -7,6 +7,7 @@ Importing this module registers the builders, so `tfds.load("umls")` works after
 import abc
 import pathlib
 from collections.abc import Iterator
+from typing import ClassVar
 
 import tensorflow_datasets as tfds
 
@@ -18,7 +19,7 @@ class BenchmarkBuilder(tfds.core.GeneratorBasedBuilder):
     """What the benchmarks share; each tells its facts by the class attribute `benchmark`."""
 
     VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "The splits as published."}  # noqa: RUF012
+    RELEASE_NOTES: ClassVar[dict[str, str]] = {"1.0.0": "The splits as published."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = "The published archive, if it is here already."
 
     @property

@@ -4,6 +4,7 @@ The source is the whole checkout, not docs/ alone: a link from one page to anoth
 to the records of benchmarks/, is then the same on the site as where the files are read.
 """
 
+import importlib.metadata
 import pathlib
 import sys
 from typing import Any
@@ -15,10 +16,8 @@ ROOT = pathlib.Path(__file__).parent.parent
 # `datasets`, `saved_models` and `trainers` are rooms of the checkout, not installed.
 sys.path.insert(0, str(ROOT))
 
-from quatre_tf.version import __version__  # noqa: E402
-
 project = "QuatRE-TF"
-version = release = __version__
+version = release = importlib.metadata.version("quatre-tf")
 html_title = f"QuatRE-TF {release}"
 
 root_doc = "docs/index"

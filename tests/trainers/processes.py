@@ -1,6 +1,5 @@
 """Processes of a cluster on this machine, as many as a test needs."""
 
-import contextlib
 import ctypes
 import json
 import multiprocessing
@@ -8,26 +7,19 @@ import os
 import pathlib
 import runpy
 import signal
-import socket
 import sys
 import time
+
+from benchmarks.cluster_runs import free_addresses
 
 # Importing TensorFlow costs a process seconds: one process does it for all, and forks.
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["tensorflow", "tensorflow_datasets"])
 
-HOST = "127.0.0.1"
-
 
 def cluster(**counts):
     """Returns the addresses of a cluster on free ports of loopback, by job."""
-    with contextlib.ExitStack() as held:
-        # All held at once, so that they differ.
-        sockets = [held.enter_context(socket.socket()) for _ in range(sum(counts.values()))]
-        for one in sockets:
-            one.bind((HOST, 0))
-        free = iter([f"{HOST}:{one.getsockname()[1]}" for one in sockets])
-        return {job: [next(free) for _ in range(count)] for job, count in counts.items()}
+    return free_addresses(counts)
 
 
 def tf_config(addresses, job, index):
