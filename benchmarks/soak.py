@@ -5,9 +5,9 @@ Usage: python -m benchmarks.soak --minutes=60 [--output=FILE.json] [--picture=FI
 One process keeps a training of each recipe, as a service does that learns all the time. A round
 goes on with one of them: some steps, the validation split ranked, a checkpoint, an export with the
 next version, which is loaded and asked. With --fresh each round begins a training of its own,
-from its settings to its test figures. After each round the garbage is collected, and resident
-memory, threads and open files are counted. Growth is the slope of a line through the memory of the
-second half of the rounds; the first half fills caches.
+from its settings to its test figures. After each round the garbage is collected, and memory,
+threads and open files are counted (`benchmarks.holdings`). Growth is the slope of a line through
+the memory of the second half of the rounds; the first half fills caches.
 """
 
 import contextlib
@@ -35,7 +35,10 @@ _PICTURE = flags.DEFINE_string("picture", None, "PNG file to draw (extra `analys
 
 _RECIPES = ("paper", "strong", "sampled")
 _SIZES = {"embedding_dim": 32}
-_LINE = "{round:6d} {seconds:8.0f} s {megabytes:8.1f} MB {threads:4d} threads {files:4d} files"
+_LINE = (
+    "{round:6d} {seconds:8.0f} s {megabytes:8.1f} MB ({allocated:.1f} allocated) "
+    "{threads:4d} threads {files:4d} files"
+)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -54,7 +57,8 @@ def main(argv: Sequence[str]) -> None:
     found = growth(rows)
     print(
         f"Second half: {found['megabytes_per_hour']:+.1f} MB an hour "
-        f"({found['kilobytes_per_round']:+.1f} kB a round), {found['threads']:+d} threads, "
+        f"({found['kilobytes_per_round']:+.1f} kB a round, of what is allocated "
+        f"{found['allocated_kilobytes_per_round']:+.1f} kB), {found['threads']:+d} threads, "
         f"{found['files']:+d} files."
     )
     command = measure.command(
@@ -126,17 +130,17 @@ def _draw(rows: Sequence[dict[str, Any]], path: pathlib.Path) -> None:
     minutes = [row["seconds"] / 60 for row in rows]
     with style.picture(path, height=2.2, columns=2) as (_figure, grid):
         memory, counts = grid[0]
-        memory.plot(minutes, [row["megabytes"] for row in rows], color=style.PALETTE[0])
-        memory.set_title("Resident memory (MB)")
-        memory.set_ylim(bottom=0)
-        for colour, name in zip(style.PALETTE, ("threads", "files"), strict=False):
-            counts.plot(minutes, [row[name] for row in rows], color=colour, label=name)
+        memory.set_title("Memory (MB)")
         counts.set_title("Held by the process")
-        counts.set_ylim(bottom=0)
-        counts.legend(frameon=False)
-        for axis in (memory, counts):
+        columns = {memory: {"resident": "megabytes", "allocated": "allocated"}}
+        columns[counts] = {"threads": "threads", "files": "files"}
+        for axis, lines in columns.items():
+            for colour, (label, name) in zip(style.PALETTE, lines.items(), strict=False):
+                axis.plot(minutes, [row[name] for row in rows], color=colour, label=label)
+            axis.set_ylim(bottom=0)
             axis.set_xlabel("Minutes")
             axis.grid(True)
+            axis.legend(frameon=False)
 
 
 if __name__ == "__main__":

@@ -88,7 +88,10 @@ class SparseAdagrad(tf.keras.optimizers.Adagrad):
         return grads if self.global_clipnorm else super()._clip_gradients(grads)
 
     def _all_reduce_sum_gradients(self, grads_and_vars: Any) -> list[tuple[Gradient, Any]]:
-        summed, variables = zip(*super()._all_reduce_sum_gradients(grads_and_vars), strict=True)
+        # TensorFlow remembers each trace of its all-reduce until the process ends.
+        if self._distribution_strategy.num_replicas_in_sync > 1:
+            grads_and_vars = super()._all_reduce_sum_gradients(grads_and_vars)
+        summed, variables = zip(*grads_and_vars, strict=True)
         gradients = [sum_duplicates(g) if isinstance(g, tf.IndexedSlices) else g for g in summed]
         norm = tf.linalg.global_norm(gradients)
         self.gradient_norm.assign(norm)

@@ -45,8 +45,7 @@ class LineTable(tf.Module):
         return lines
 
     def _table(self, *columns: Any, default: Any) -> tf.lookup.StaticHashTable:
-        file = _File(str(self._path), *columns, vocab_size=self._size)
-        return tf.lookup.StaticHashTable(file, default)
+        return _Table(_File(str(self._path), *columns, vocab_size=self._size), default)
 
 
 class NameTable(LineTable):
@@ -89,6 +88,23 @@ class Names(tf.Module):
         self.entities = NameTable(entities, "entities.txt")
         self.relations = NameTable(relations, "relations.txt")
         self.labels = LineTable(labels, "labels.txt") if labels is not None else None
+
+
+class _Table(tf.lookup.StaticHashTable):
+    """Frees its entries with itself, here and in a program that loads the SavedModel.
+
+    TensorFlow keeps those of its own class until the process ends: it finds them by name. So here
+    they have none, and where a name is needed, as a graph does, the owner destroys what it names.
+    """
+
+    def _create_resource(self) -> tf.Tensor:
+        if not tf.executing_eagerly():
+            return super()._create_resource()
+        return tf.raw_ops.AnonymousHashTable(key_dtype=self.key_dtype, value_dtype=self.value_dtype)
+
+    def _destroy_resource(self) -> None:
+        if not tf.executing_eagerly():
+            tf.raw_ops.DestroyResourceOp(resource=self.resource_handle, ignore_lookup_error=True)
 
 
 class _File(tf.lookup.TextFileInitializer):

@@ -1,3 +1,4 @@
+import math
 import os
 import threading
 
@@ -8,7 +9,13 @@ from benchmarks import holdings
 
 def rows_of(memory, seconds=10.0, files=8):
     return [
-        {"seconds": seconds * n, "megabytes": value, "threads": 5, "files": files + n}
+        {
+            "seconds": seconds * n,
+            "megabytes": value,
+            "allocated": value / 2,
+            "threads": 5,
+            "files": files + n,
+        }
         for n, value in enumerate(memory)
     ]
 
@@ -18,11 +25,22 @@ def test_growth_is_that_of_the_second_half():
     found = holdings.growth(rows_of([100, 300, 900, 950, 1000, 1002, 1004, 1006]))
     assert found["megabytes_per_hour"] == pytest.approx(720)
     assert found["kilobytes_per_round"] == pytest.approx(2000)
+    assert found["allocated_kilobytes_per_round"] == pytest.approx(1000)
     assert (found["threads"], found["files"]) == (0, 3)
 
 
 def test_one_round_has_no_growth():
     assert set(holdings.growth(rows_of([100])).values()) == {0}
+
+
+def test_what_is_allocated_is_counted_to_the_byte():
+    before = holdings.holdings()["allocated"]
+    if math.isnan(before):
+        pytest.skip("the C library does not tell what is allocated")
+    kept = bytearray(50_000_000)
+    assert holdings.holdings()["allocated"] - before == pytest.approx(50, abs=0.1)
+    del kept
+    assert holdings.holdings()["allocated"] == pytest.approx(before, abs=0.1)
 
 
 def test_holdings_count_a_file_and_a_thread_that_are_kept():
