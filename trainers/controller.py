@@ -131,9 +131,6 @@ class Controller:
         """
         with _Bar(self._plan_end(), self.step) as bar:
             try:
-                if self._checkpoints.latest is None:
-                    # A disk that does not take it shows now, and not after ten minutes.
-                    self._save()
                 while self._take_turn(on_validation, bar):
                     pass
             except KeyboardInterrupt:
@@ -158,7 +155,9 @@ class Controller:
         # Asked after the sample, which may have used up the last of a budget.
         due = self._is_validation_due
         goes_on = not due or on_validation(self.epoch, self._validate(bar))
-        if due or self._is_due("checkpoint", _CHECKPOINT_SECONDS):
+        # The first soon: a disk that does not take it shows now, and not after ten minutes.
+        is_first = self._checkpoints.latest is None
+        if due or is_first or self._is_due("checkpoint", _CHECKPOINT_SECONDS):
             self._save()
         return goes_on
 

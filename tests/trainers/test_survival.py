@@ -84,11 +84,11 @@ def files(folder):
 
 KILLS = [
     # misfortune, details, the step of the last checkpoint then
-    ("killed_in_step", (3,), 0),
-    ("killed_writing_checkpoint", (1,), 0),
-    ("killed_renaming_to", ("ckpt-10.index",), 0),
-    ("killed_writing_best", (), 0),
-    ("killed_renaming_to", ("model.keras",), 0),
+    ("killed_in_step", (3,), 1),
+    ("killed_writing_checkpoint", (1,), 1),
+    ("killed_renaming_to", ("ckpt-10.index",), 1),
+    ("killed_writing_best", (), 1),
+    ("killed_renaming_to", ("model.keras",), 1),
     ("killed_renaming_to", ("checkpoint",), 10),
     ("killed_in_step", (23,), 20),
     ("killed_exporting", (), 30),
