@@ -10,12 +10,13 @@ import tensorflow as tf
 from benchmarks.step_parts import sparse_adagrad
 
 _MIB = 2**20
-# Rows: queries, their width, candidates; the last is a tile of the evaluation.
+# Rows, their width, columns. In training these are queries and candidates, in evaluation the
+# entities and the queries of a tile.
 _PRODUCTS = {
     "FB15k-237, n = 128": (1_000, 512, 14_541),
     "4,096 sampled, n = 128": (1_000, 512, 4_096),
     "4,096 sampled, n = 256": (1_000, 1_024, 4_096),
-    "evaluation tile, n = 256": (256, 1_024, 2_048),
+    "evaluation tile, n = 256": (3_072, 1_024, 512),
 }
 _GATHERED_BYTES = (512, 2_048, 4_096, 8_192)
 _UPDATED_WIDTHS = (512, 1_024, 1_536)
