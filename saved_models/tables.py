@@ -3,6 +3,7 @@
 import pathlib
 import shutil
 import tempfile
+import uuid
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -45,7 +46,8 @@ class LineTable(tf.Module):
         return lines
 
     def _table(self, *columns: Any, default: Any) -> tf.lookup.StaticHashTable:
-        return _Table(_File(str(self._path), *columns, vocab_size=self._size), default)
+        file = tf.lookup.TextFileInitializer(str(self._path), *columns, vocab_size=self._size)
+        return _Table(file, default)
 
 
 class NameTable(LineTable):
@@ -91,32 +93,23 @@ class Names(tf.Module):
 
 
 class _Table(tf.lookup.StaticHashTable):
-    """Frees its entries with itself, here and in a program that loads the SavedModel.
+    """Goes with the last who holds it, here and in a program that loads the SavedModel.
 
-    TensorFlow keeps those of its own class until the process ends: it finds them by name. So here
-    they have none, and where a name is needed, as a graph does, the owner destroys what it names.
+    TensorFlow keeps a table that has a name until the process ends. Only the graph of the session
+    loaders, such as TensorFlow Serving's, needs one. By default it would be made of the path of the
+    file, and that of the exporting machine be published with every SavedModel.
     """
 
-    def _create_resource(self) -> tf.Tensor:
-        if not tf.executing_eagerly():
-            return super()._create_resource()
-        return tf.raw_ops.AnonymousHashTable(key_dtype=self.key_dtype, value_dtype=self.value_dtype)
+    def __init__(self, initializer: tf.lookup.TextFileInitializer, default_value: Any):
+        super().__init__(initializer, default_value, experimental_is_anonymous=True)
+        self._shared_name = f"names_{uuid.uuid4()}"
 
-    def _destroy_resource(self) -> None:
-        if not tf.executing_eagerly():
-            tf.raw_ops.DestroyResourceOp(resource=self.resource_handle, ignore_lookup_error=True)
-
-
-class _File(tf.lookup.TextFileInitializer):
-    """Lets TensorFlow invent the shared name of the table.
-
-    By default it is made of the path of the file, and that of the exporting machine would be
-    published with every SavedModel.
-    """
-
-    @property
-    def _shared_name(self) -> str:
-        return ""
+    def _export_to_saved_model_graph(self, *arguments: Any, **options: Any) -> list[Any]:
+        self._is_anonymous = False
+        try:
+            return super()._export_to_saved_model_graph(*arguments, **options)
+        finally:
+            self._is_anonymous = True
 
 
 def _escape(line: str) -> str:

@@ -79,6 +79,13 @@ class Naming(tf.Module):
         return self.table.ids(names)
 
 
+def test_a_function_keeps_the_names_of_the_model_it_was_taken_from(tmp_path):
+    tf.saved_model.save(Naming(), str(tmp_path))
+    ids = tf.saved_model.load(str(tmp_path)).ids.get_concrete_function()
+    gc.collect()
+    np.testing.assert_array_equal(ids(tf.constant(NAMES)), range(len(NAMES)))
+
+
 def test_a_model_that_was_loaded_twice_outlives_one_of_the_two(tmp_path):
     tf.saved_model.save(Naming(), str(tmp_path))
     first, second = (tf.saved_model.load(str(tmp_path)) for _ in range(2))
