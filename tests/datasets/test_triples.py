@@ -118,3 +118,11 @@ def test_damaged_gzip(tmp_path, damage):
     path.write_bytes(damage(gzip.compress(b"a\tr\tb\n" * 50)))
     with pytest.raises(DataError, match=r"train\.txt\.gz: expected a whole gzip file"):
         read_triples(path)
+
+
+def test_columns_of_a_long_text_are_in_one_piece():
+    """Arrow reads a megabyte at a time; each piece would cost a look at the whole dictionary."""
+    rows = [(f"head {n}", f"relation {n % 7}", f"tail {n % 1000}") for n in range(100_000)]
+    table = parse_triples("\n".join("\t".join(row) for row in rows).encode(), "long.tsv")
+    assert [column.num_chunks for column in table.columns] == [1, 1, 1]
+    assert list(zip(*table.to_pydict().values(), strict=True)) == rows
