@@ -1,3 +1,4 @@
+import math
 import os
 
 # Before TensorFlow is imported anywhere: its start-up notes are not ours.
@@ -6,6 +7,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import pytest
 import tensorflow as tf
+
+from benchmarks.holdings import holdings
 
 
 def pytest_configure():
@@ -29,3 +32,11 @@ def strategy(request):
     if request.param == "one_device":
         return tf.distribute.OneDeviceStrategy("CPU:0")
     return tf.distribute.get_strategy()
+
+
+@pytest.fixture
+def allocated():
+    """`allocated()` -> MB in use by this process, to the byte."""
+    if math.isnan(holdings()["allocated"]):
+        pytest.skip("the C library does not tell what is allocated (glibc does from 2.33 on)")
+    return lambda: holdings()["allocated"]
