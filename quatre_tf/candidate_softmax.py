@@ -16,7 +16,15 @@ import tensorflow as tf
 
 from quatre_tf.models import QuatRE
 from quatre_tf.objective import Objective
-from quatre_tf.query_objective import QueryBatch, Ranking, SoftmaxOptions, query_objective
+from quatre_tf.query_objective import (
+    QueryBatch,
+    Ranking,
+    SoftmaxOptions,
+    query_objective,
+    weighted_n3,
+)
+from quatre_tf.softmax_gradient import softmax_gradient
+from quatre_tf.sparse_rows import put_in_place
 
 
 def candidate_softmax_objective(
@@ -34,9 +42,8 @@ def candidate_softmax_objective(
     scale = 1.0 / tf.cast(num_targets, tf.float32)
     table = tf.convert_to_tensor(model.entities.embeddings.value)
 
-    def rank(queries: tf.Tensor, answers: tf.Tensor, weights: tf.Tensor) -> Ranking:
-        del answers
-        return _rank_all(queries, table, batch, weights, options)
+    def rank(queries: tf.Tensor, weights: tf.Tensor) -> Ranking:
+        return _rank_all(queries, table, batch, weights, scale, options)
 
     return query_objective(model, batch, options, scale, lambda ids: tf.gather(table, ids), rank)
 
@@ -46,49 +53,48 @@ def _rank_all(
     table: tf.Tensor,
     batch: QueryBatch,
     weights: tf.Tensor,
+    scale: tf.Tensor,
     options: SoftmaxOptions,
 ) -> Ranking:
     """Three matrix products, and what lies between them."""
     dtype, smoothing = options.compute_dtype, options.label_smoothing
-    queries, table = tf.cast(queries, dtype), tf.cast(table, dtype)
-    scores = tf.linalg.matmul(queries, table, transpose_b=True)
-    gradient, normalizers, means = _softmax_gradient(scores, weights, smoothing)
-
+    low_queries, low_table = tf.cast(queries, dtype), tf.cast(table, dtype)
+    scores = tf.linalg.matmul(low_queries, low_table, transpose_b=True)
     places = tf.stack([batch.rows, batch.targets], axis=1)
     target_scores = tf.cast(tf.gather_nd(scores, places), tf.float32)
-    scale = tf.gather(weights / tf.cast(batch.counts, tf.float32), batch.rows)
+    shifts = tf.math.segment_max(target_scores, batch.rows)
+    gradient, normalizers, means = softmax_gradient(scores, 0.0, shifts, None, weights, smoothing)
+
     share = smoothing / tf.cast(table.shape[0], tf.float32)
     probabilities = tf.exp(target_scores - tf.gather(normalizers, batch.rows))
     at_targets = tf.gather(weights, batch.rows) * (probabilities - share)
     at_targets -= (1.0 - smoothing) * scale
-    # In place: nothing else reads the gradient.
-    gradient = tf.tensor_scatter_nd_update(gradient, places, tf.cast(at_targets, dtype))
-    table_gradient = tf.linalg.matmul(gradient, queries, transpose_a=True)
+    # Nothing else reads the gradient.
+    gradient = put_in_place(gradient, places, tf.cast(at_targets, dtype))
+    times_target = tf.math.bincount(batch.targets, minlength=table.shape[0])
+    target_n3, table_gradient = _with_n3(
+        tf.linalg.matmul(gradient, low_queries, transpose_a=True),
+        tf.ensure_shape(table, [None, queries.shape[-1]]),
+        options.n3 * scale * tf.cast(times_target, tf.float32),
+    )
     return Ranking(
         loss=tf.reduce_sum(weights * (normalizers - smoothing * means))
-        - (1.0 - smoothing) * tf.reduce_sum(scale * target_scores),
-        query_gradient=tf.cast(tf.linalg.matmul(gradient, table), tf.float32),
+        - (1.0 - smoothing) * scale * tf.reduce_sum(target_scores),
+        target_n3=target_n3,
+        query_gradient=tf.cast(tf.linalg.matmul(gradient, low_table), tf.float32),
         contributions=[],
-        table_gradient=tf.cast(table_gradient, tf.float32),
+        table_gradient=table_gradient,
     )
 
 
 @tf.function(jit_compile=True)
-def _softmax_gradient(
-    scores: tf.Tensor, weights: tf.Tensor, smoothing: float
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Returns `weights * (softmax - smoothing / num_entities)`, logsumexp and mean of each row.
+def _with_n3(
+    gradient: tf.Tensor, table: tf.Tensor, weights: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the N3 of the table's rows by weights, and the gradient with that of the N3.
 
-    Compiled, so that the scores are read and the gradient is written in their own, narrow dtype.
+    One pass over the table, which widens the gradient besides: adding the N3 of each target to the
+    row it stands for would go through the rows one by one.
     """
-    wide = tf.cast(scores, tf.float32)
-    largest = tf.reduce_max(wide, axis=1)
-    powers = tf.exp(wide - largest[:, tf.newaxis])
-    sums = tf.reduce_sum(powers, axis=1)
-    share = smoothing / tf.cast(scores.shape[1], tf.float32)
-    gradient = powers * (weights / sums)[:, tf.newaxis] - (weights * share)[:, tf.newaxis]
-    return (
-        tf.cast(gradient, scores.dtype),
-        largest + tf.math.log(sums),
-        tf.reduce_mean(wide, axis=1),
-    )
+    value, n3_gradient = weighted_n3(table, weights)
+    return value, tf.cast(gradient, tf.float32) + n3_gradient

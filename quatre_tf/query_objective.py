@@ -17,7 +17,7 @@ import tensorflow as tf
 from quatre_tf.models import QuatRE
 from quatre_tf.objective import Objective
 from quatre_tf.quaternion import conjugate, hamilton_product
-from quatre_tf.sparse_rows import sum_duplicates
+from quatre_tf.sparse_rows import add_in_place, sum_duplicates
 
 
 class QueryBatch(NamedTuple):
@@ -59,16 +59,18 @@ class SoftmaxOptions(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """A softmax over candidates, and its gradient.
+    """A softmax over candidates with the regulariser of the targets, and the gradient of both.
 
     Attributes:
         loss: Scalar.
+        target_n3: Scalar, the weighted N3 of all targets.
         query_gradient: `[batch, 4n]`.
         contributions: Pairs of entity ids `[k]` and gradient rows `[k, 4n]`.
         table_gradient: `[num_entities, 4n]`, or None where the contributions are all.
     """
 
     loss: tf.Tensor
+    target_n3: tf.Tensor
     query_gradient: tf.Tensor
     contributions: list[tuple[tf.Tensor, tf.Tensor]]
     table_gradient: tf.Tensor | None
@@ -80,7 +82,7 @@ def query_objective(
     options: SoftmaxOptions,
     scale: tf.Tensor,
     rows_of: Callable[[tf.Tensor], tf.Tensor],
-    rank: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], Ranking],
+    rank: Callable[[tf.Tensor, tf.Tensor], Ranking],
 ) -> Objective:
     """Returns the objective on `batch` and its gradient.
 
@@ -90,30 +92,23 @@ def query_objective(
         options: Weights and precision.
         scale: Scalar, what the loss of each target is multiplied by.
         rows_of: Returns the entity rows `[k, 4n]` of ids `[k]`.
-        rank: Returns the ranking for queries `[batch, 4n]`, the rows of the targets
-            `[num_targets, 4n]` and the weights `[batch]` of the queries: `scale * counts`.
+        rank: Returns the ranking for queries `[batch, 4n]` and their weights `[batch]`:
+            `scale * counts`.
     """
     weights = scale * tf.cast(batch.counts, tf.float32)
-    with tf.GradientTape() as tape:
-        relation_rows = [tf.convert_to_tensor(t.embeddings.value) for t in model.relations.tables]
-        tape.watch(relation_rows)
-        rotations = model.query_rotations(relation_rows)
-    given, answers = rows_of(batch.entities), rows_of(batch.targets)
+    relation_rows = [tf.convert_to_tensor(t.embeddings.value) for t in model.relations.tables]
+    rotations = model.query_rotations(relation_rows)
+    given = rows_of(batch.entities)
     turned = tf.gather(rotations, batch.relations)
 
-    ranking = rank(_rotate(given, turned), answers, weights)
+    ranking = rank(_rotate(given, turned), weights)
     query_n3, given_gradient, turned_gradient = _take_back(
         given, turned, ranking.query_gradient, options.n3 * weights
     )
-    target_n3, answer_gradient = _n3(answers, options.n3 * scale)
     rotations_gradient = tf.math.unsorted_segment_sum(
         turned_gradient, batch.relations, rotations.shape[0]
     )
-    contributions = [
-        *ranking.contributions,
-        (batch.entities, given_gradient),
-        (batch.targets, answer_gradient),
-    ]
+    contributions = [*ranking.contributions, (batch.entities, given_gradient)]
     loss = ranking.loss
     if options.relation_prediction:
         found = _predict_relations(
@@ -127,10 +122,10 @@ def query_objective(
         loss, rotations_gradient = loss + found.loss, rotations_gradient + found.rotations
     return Objective(
         loss=loss,
-        regularization=query_n3 + target_n3,
+        regularization=query_n3 + ranking.target_n3,
         gradients=[
             _add_up(ranking.table_gradient, contributions),
-            *tape.gradient(rotations, relation_rows, rotations_gradient),
+            *model.query_rotations_gradient(relation_rows, rotations_gradient),
         ],
     )
 
@@ -142,8 +137,8 @@ def _add_up(
     ids, rows = (tf.concat(column, axis=0) for column in columns)
     if table is None:
         return sum_duplicates(tf.IndexedSlices(rows, ids))
-    # In place: nothing else reads the table.
-    return tf.tensor_scatter_nd_add(table, ids[:, tf.newaxis], rows)
+    # Nothing else reads the table.
+    return add_in_place(table, ids, rows)
 
 
 # Compiled, because a Hamilton product is 28 elementwise operations that XLA makes one pass.
@@ -165,8 +160,8 @@ def _take_back(
     that by conj(e).
     """
     gradient = _quaternions(query_gradient)
-    entity_n3, entity_n3_gradient = _n3(given, n3_weights)
-    rotation_n3, rotation_n3_gradient = _n3(_rows(turned), n3_weights)
+    entity_n3, entity_n3_gradient = weighted_n3(given, n3_weights)
+    rotation_n3, rotation_n3_gradient = weighted_n3(_rows(turned), n3_weights)
     return (
         entity_n3 + rotation_n3,
         _rows(hamilton_product(gradient, conjugate(turned))) + entity_n3_gradient,
@@ -175,8 +170,11 @@ def _take_back(
     )
 
 
-def _n3(rows: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the weighted sum of cubed moduli of rows `[batch, 4n]`, and its gradient."""
+def weighted_n3(rows: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the sum of cubed moduli of rows `[k, 4n]` by weights `[k]` or `[]`, and its gradient.
+
+    See `regularizers.n3` for the source.
+    """
     quaternions = _quaternions(rows)
     moduli = tf.sqrt(tf.reduce_sum(tf.square(quaternions), axis=1, keepdims=True))
     weighted = tf.reshape(weights, [-1, 1, 1]) * moduli

@@ -16,7 +16,14 @@ import tensorflow as tf
 
 from quatre_tf.models import QuatRE
 from quatre_tf.objective import Objective
-from quatre_tf.query_objective import QueryBatch, Ranking, SoftmaxOptions, query_objective
+from quatre_tf.query_objective import (
+    QueryBatch,
+    Ranking,
+    SoftmaxOptions,
+    query_objective,
+    weighted_n3,
+)
+from quatre_tf.softmax_gradient import softmax_gradient
 from quatre_tf.sparse_rows import combine_rows
 
 
@@ -60,12 +67,14 @@ def sampled_softmax_objective(
     rows = model.entities.lookup(candidates.entities)
     raised = tf.math.log(model.num_entities / tf.cast(tf.size(candidates.entities), tf.float32))
 
-    def rank(queries: tf.Tensor, answers: tf.Tensor, weights: tf.Tensor) -> Ranking:
+    scale = 1.0 / tf.cast(num_targets, tf.float32)
+    answers = model.entities.lookup(batch.targets)
+
+    def rank(queries: tf.Tensor, weights: tf.Tensor) -> Ranking:
         return _rank_sampled(
-            queries, answers, (rows, raised, candidates), batch, weights, options.compute_dtype
+            queries, answers, (rows, raised, candidates), batch, weights, scale, options
         )
 
-    scale = 1.0 / tf.cast(num_targets, tf.float32)
     return query_objective(model, batch, options, scale, model.entities.lookup, rank)
 
 
@@ -75,9 +84,11 @@ def _rank_sampled(
     sampled: tuple[tf.Tensor, tf.Tensor, Candidates],
     batch: QueryBatch,
     weights: tf.Tensor,
-    dtype: tf.DType,
+    scale: tf.Tensor,
+    options: SoftmaxOptions,
 ) -> Ranking:
     rows, raised, candidates = sampled
+    dtype = options.compute_dtype
     asked = tf.gather(queries, batch.rows)
     target_scores = tf.reduce_sum(asked * answers, axis=1)
     low_queries, low_rows = tf.cast(queries, dtype), tf.cast(rows, dtype)
@@ -85,41 +96,24 @@ def _rank_sampled(
     nothing = tf.fill(tf.shape(candidates.hits)[:1], tf.constant(-float("inf"), dtype))
     # In place: nothing else reads the scores.
     scores = tf.tensor_scatter_nd_update(scores, candidates.hits, nothing)
-    normalizers = _log_add(_log_sum(scores) + raised, _segment_log_sum(target_scores, batch.rows))
-
-    gradient = _weigh(scores, raised - normalizers, weights)
-    scale = tf.gather(weights / tf.cast(batch.counts, tf.float32), batch.rows)
+    of_targets = _segment_log_sum(target_scores, batch.rows)
+    gradient, normalizers, _ = softmax_gradient(scores, raised, of_targets, of_targets, weights)
     probabilities = tf.exp(target_scores - tf.gather(normalizers, batch.rows))
     at_targets = tf.gather(weights, batch.rows) * probabilities - scale
     num_targets, num_queries = tf.size(batch.targets), tf.size(batch.entities)
     at_queries = combine_rows(answers, tf.range(num_targets), at_targets, batch.rows, num_queries)
     candidate_gradient = tf.linalg.matmul(gradient, low_queries, transpose_a=True)
+    target_n3, answer_gradient = weighted_n3(answers, options.n3 * scale)
     return Ranking(
-        loss=tf.reduce_sum(weights * normalizers) - tf.reduce_sum(scale * target_scores),
+        loss=tf.reduce_sum(weights * normalizers) - scale * tf.reduce_sum(target_scores),
+        target_n3=target_n3,
         query_gradient=tf.cast(tf.linalg.matmul(gradient, low_rows), tf.float32) + at_queries,
         contributions=[
             (candidates.entities, tf.cast(candidate_gradient, tf.float32)),
-            (batch.targets, at_targets[:, tf.newaxis] * asked),
+            (batch.targets, at_targets[:, tf.newaxis] * asked + answer_gradient),
         ],
         table_gradient=None,
     )
-
-
-@tf.function(jit_compile=True)
-def _log_sum(scores: tf.Tensor) -> tf.Tensor:
-    """Returns logsumexp `[batch]` float32; very small, but finite, for rows of minus infinity."""
-    wide = tf.cast(scores, tf.float32)
-    largest = tf.maximum(tf.reduce_max(wide, axis=1), -1e30)
-    return largest + tf.math.log(
-        tf.reduce_sum(tf.exp(wide - largest[:, tf.newaxis]), axis=1) + 1e-30
-    )
-
-
-@tf.function(jit_compile=True)
-def _weigh(scores: tf.Tensor, shifts: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """Returns `weights * exp(scores + shifts)` in the dtype of the scores."""
-    wide = tf.cast(scores, tf.float32) + shifts[:, tf.newaxis]
-    return tf.cast(weights[:, tf.newaxis] * tf.exp(wide), scores.dtype)
 
 
 def _segment_log_sum(values: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
@@ -128,8 +122,3 @@ def _segment_log_sum(values: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
     return largest + tf.math.log(
         tf.math.segment_sum(tf.exp(values - tf.gather(largest, segments)), segments)
     )
-
-
-def _log_add(one: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
-    largest = tf.maximum(one, other)
-    return largest + tf.math.log(tf.exp(one - largest) + tf.exp(other - largest))

@@ -72,3 +72,34 @@ def gather_distinct(lookup: Callable[[tf.Tensor], tf.Tensor], ids: tf.Tensor) ->
     """
     distinct, places = tf.unique(ids)
     return tf.gather(lookup(distinct), places)
+
+
+def put_in_place(matrix: tf.Tensor, places: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+    """Returns `matrix` with values put at places, in the memory of the matrix given.
+
+    Only for a matrix that nothing else reads. `tf.tensor_scatter_nd_update` copies what comes from
+    a compiled function, however many read it.
+
+    Args:
+        matrix: `[rows, columns]`.
+        places: `[k, 2]` int32, distinct pairs (row, column).
+        values: `[k]`, in the dtype of the matrix.
+    """
+    rows, columns = matrix.shape
+    if rows is None or columns is None or rows * columns > tf.int32.max:
+        # The op in place counts in 32 bits.
+        return tf.tensor_scatter_nd_update(matrix, places, values)
+    flat = tf.raw_ops.InplaceUpdate(
+        x=tf.reshape(matrix, [-1, 1]),
+        i=places[:, 0] * columns + places[:, 1],
+        v=values[:, tf.newaxis],
+    )
+    return tf.reshape(flat, [rows, columns])
+
+
+def add_in_place(table: tf.Tensor, ids: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+    """Returns `table` `[num_rows, width]` with rows `[k, width]` added to those of `ids` `[k]`.
+
+    Equal ids add up. In the memory of the table, as `put_in_place`.
+    """
+    return tf.raw_ops.InplaceAdd(x=table, i=ids, v=rows)

@@ -73,9 +73,6 @@ class QuatRE(keras.Model):
         self.num_entities = num_entities
         self.num_relations = num_relations
         self.embedding_dim = embedding_dim
-        if isinstance(variant, dict):
-            variant = keras.saving.deserialize_keras_object(variant)
-        self.variant = variant
         self.reciprocal = reciprocal
         self.normalize_relations = normalize_relations
         self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
@@ -86,6 +83,11 @@ class QuatRE(keras.Model):
             dtype=self.dtype_policy,
             name="entities",
         )
+        # After the entities, so that a layer of one's own does not come before them: the gradients
+        # of an objective are in the order of the tables.
+        if isinstance(variant, dict):
+            variant = keras.saving.deserialize_keras_object(variant)
+        self.variant = variant
         check_positive("num_relations", num_relations)
         self.relations = self._make_relations()
         # XLA has neither tf.unique nor the sparse kernels of optimizers: "auto" of `compile` must
@@ -145,8 +147,8 @@ class QuatRE(keras.Model):
         Row r asks for the tails of relation r, row `num_relations + r` for its heads.
 
         Args:
-            relation_rows: The relation tables as tensors, to take a gradient through; None: read
-                them.
+            relation_rows: The relation tables as tensors, in a training step, which takes its
+                gradient by `query_rotations_gradient`; None: read them.
 
         Raises:
             TypeError: The relations are a layer that rotates nothing.
@@ -160,8 +162,22 @@ class QuatRE(keras.Model):
         if relation_rows is None:
             folded = self.relations.folded()
         else:
-            folded = self.relations.fold(relation_rows)
+            folded = self.relations.fold_compiled(relation_rows)
         return folded if self.reciprocal else tf.concat([folded, conjugate(folded)], axis=0)
+
+    def query_rotations_gradient(
+        self, relation_rows: Sequence[tf.Tensor], gradient: tf.Tensor
+    ) -> list[tf.Tensor]:
+        """Takes a gradient of `query_rotations(relation_rows)` back to the rows, in their shapes.
+
+        Args:
+            relation_rows: The relation tables as tensors.
+            gradient: `[2 * num_relations, 4, n]`.
+        """
+        if not self.reciprocal:
+            tails, heads = tf.split(gradient, 2)
+            gradient = tails + conjugate(heads)
+        return self.relations.fold_gradient(relation_rows, gradient)
 
     def score_tails(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
         """Returns `[batch, num_entities]`: the score of every entity as the tail."""

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from quatre_tf import VARIANTS, QuatRE
 from quatre_tf.candidate_softmax import candidate_softmax_objective
+from quatre_tf.layers import RelationRotations
 from quatre_tf.query_objective import QueryBatch, SoftmaxOptions
 
 ENTITIES, RELATIONS, DIM = 17, 3, 5
@@ -143,3 +144,32 @@ def test_replicas_add_up_to_the_whole_batch(rng):
     np.testing.assert_allclose(whole.loss, sum(part.loss for part in parts), rtol=1e-6)
     for total, *terms in zip(whole.gradients, *(part.gradients for part in parts), strict=True):
         np.testing.assert_allclose(total, tf.add_n(terms), rtol=1e-4, atol=1e-7)
+
+
+class Swapped(RelationRotations):
+    """A fold of its own: v_r on the left of the head rotation, and no tail rotation."""
+
+    def fold(self, rows):
+        first, second, _ = (tf.reshape(row, [-1, 4, DIM]) for row in rows)
+        return product(first, second)
+
+
+def test_fold_of_a_subclass_is_trained(rng):
+    """Of its rotation tables, that which it leaves out has no gradient."""
+    layer = Swapped(2 * RELATIONS, DIM, embeddings_initializer="random_normal")
+    model = make(variant=layer, reciprocal=True)
+    batch, options = make_batch(rng), SoftmaxOptions()
+    objective = candidate_softmax_objective(model, batch, options, num_targets=9.0)
+    tables = [tf.cast(v.value, tf.float64) for v in model.trainable_variables]
+    with tf.GradientTape() as tape:
+        tape.watch(tables)
+        table, first, second = (tf.reshape(part, [-1, 4, DIM]) for part in tables[:3])
+        rows, places = batch.rows.numpy(), batch.entities.numpy()
+        turned = tf.gather(product(first, second), batch.relations.numpy()[rows])
+        scores = tf.einsum("bxn,exn->be", product(tf.gather(table, places[rows]), turned), table)
+        loss = tf.nn.sparse_softmax_cross_entropy_with_logits(batch.targets, scores)
+        loss = tf.reduce_sum(loss) / 9.0
+    expected = tape.gradient(loss, tables, unconnected_gradients="zero")
+    np.testing.assert_allclose(objective.loss, loss, rtol=1e-5)
+    for found, wanted in zip(objective.gradients, expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)

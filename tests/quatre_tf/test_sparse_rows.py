@@ -1,7 +1,8 @@
 import numpy as np
+import pytest
 import tensorflow as tf
 
-from quatre_tf.sparse_rows import combine_rows, sum_duplicates
+from quatre_tf.sparse_rows import add_in_place, combine_rows, put_in_place, sum_duplicates
 
 
 def test_combine_rows_by_hand():
@@ -41,3 +42,30 @@ def test_sum_duplicates_keeps_first_occurrence_order():
 def test_sum_duplicates_of_none():
     slices = tf.IndexedSlices(tf.zeros([0, 3]), tf.zeros([0], tf.int32), tf.constant([5, 3]))
     assert sum_duplicates(slices).values.shape == (0, 3)
+
+
+@tf.function(jit_compile=True)
+def compiled_zeros(like):
+    return tf.zeros_like(like)
+
+
+@pytest.mark.parametrize("known_size", [True, False], ids=["in place", "size unknown"])
+def test_put_in_place(known_size):
+    @tf.function(input_signature=[tf.TensorSpec([2, 3] if known_size else [None, 3])])
+    def put(matrix):
+        return put_in_place(
+            compiled_zeros(matrix), tf.constant([[1, 0], [0, 2]]), tf.constant([5.0, 7.0])
+        )
+
+    given = tf.ones([2, 3])
+    np.testing.assert_array_equal(put(given), [[0, 0, 7], [5, 0, 0]])
+    np.testing.assert_array_equal(given, np.ones([2, 3]))
+
+
+def test_add_in_place_adds_up_equal_ids():
+    @tf.function
+    def add(table):
+        ids, rows = tf.constant([2, 0, 2]), tf.constant([[1.0, 2], [3, 4], [5, 6]])
+        return add_in_place(compiled_zeros(table), ids, rows)
+
+    np.testing.assert_array_equal(add(tf.ones([3, 2])), [[3, 4], [0, 0], [6, 8]])
