@@ -96,8 +96,10 @@ def query_objective(
             `scale * counts`.
     """
     weights = scale * tf.cast(batch.counts, tf.float32)
-    relation_rows = [tf.convert_to_tensor(t.embeddings.value) for t in model.relations.tables]
-    rotations = model.query_rotations(relation_rows)
+    with tf.GradientTape() as tape:
+        relation_rows = [tf.convert_to_tensor(t.embeddings.value) for t in model.relations.tables]
+        tape.watch(relation_rows)
+        rotations = model.query_rotations(relation_rows)
     given = rows_of(batch.entities)
     turned = tf.gather(rotations, batch.relations)
 
@@ -120,13 +122,17 @@ def query_objective(
         )
         contributions += [(batch.entities, found.given), (batch.samples, found.samples)]
         loss, rotations_gradient = loss + found.loss, rotations_gradient + found.rotations
+    relation_gradients = tape.gradient(
+        rotations,
+        relation_rows,
+        output_gradients=rotations_gradient,
+        # A fold of one's own may leave a table out.
+        unconnected_gradients=tf.UnconnectedGradients.ZERO,
+    )
     return Objective(
         loss=loss,
         regularization=query_n3 + ranking.target_n3,
-        gradients=[
-            _add_up(ranking.table_gradient, contributions),
-            *model.query_rotations_gradient(relation_rows, rotations_gradient),
-        ],
+        gradients=[_add_up(ranking.table_gradient, contributions), *relation_gradients],
     )
 
 

@@ -1,6 +1,6 @@
 """The relation side of QuatRE, folded into one unit quaternion vector a relation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -99,35 +99,14 @@ class RelationRotations(keras.layers.Layer):
 
     def fold(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
         """Folds raw rows, as `lookup` returns them, into `w_r` `[batch, 4, embedding_dim]`."""
-        return _fold(list(rows), self.variant, self.normalize_relations)
-
-    def fold_compiled(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
-        """Returns what `fold` does, compiled for each number of rows.
-
-        For training steps, where 28 elementwise operations a Hamilton product cost more to begin
-        than to do. The `fold` of a subclass is called as it is.
-        """
-        if self._has_own_fold:
-            return self.fold(rows)
-        return _fold_compiled(list(rows), self.variant, self.normalize_relations)
-
-    def fold_gradient(self, rows: Sequence[tf.Tensor], gradient: tf.Tensor) -> list[tf.Tensor]:
-        """Takes a gradient of the folded rows back to the raw ones; compiled as `fold_compiled`.
-
-        Args:
-            rows: `[batch, 4 * embedding_dim]` each, as `lookup` returns them.
-            gradient: `[batch, 4, embedding_dim]`.
-
-        Returns:
-            `[batch, 4 * embedding_dim]` for each of the rows.
-        """
-        if self._has_own_fold:
-            return _gradient(self.fold, list(rows), gradient)
-        return _fold_gradient(list(rows), gradient, self.variant, self.normalize_relations)
-
-    @property
-    def _has_own_fold(self) -> bool:
-        return type(self).fold is not RelationRotations.fold
+        relation, *rotations = [tf.reshape(row, [-1, 4, self.embedding_dim]) for row in rows]
+        folded = normalize(relation) if self.normalize_relations else relation
+        units = iter([normalize(rotation) for rotation in rotations])
+        if self.head_rotation is not None:
+            folded = hamilton_product(next(units), folded)
+        if self.tail_rotation is not None:
+            folded = hamilton_product(folded, conjugate(next(units)))
+        return folded
 
     def folded(self) -> tf.Tensor:
         """Returns `w_r` of every relation, `[num_relations, 4, embedding_dim]`, for inference."""
@@ -163,38 +142,3 @@ class RelationRotations(keras.layers.Layer):
             "normalize_relations": self.normalize_relations,
             "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
         }
-
-
-def _fold(rows: list[tf.Tensor], variant: str, normalized: bool) -> tf.Tensor:
-    relation, *rotations = [tf.reshape(row, [-1, 4, row.shape[-1] // 4]) for row in rows]
-    folded = normalize(relation) if normalized else relation
-    units = iter([normalize(rotation) for rotation in rotations])
-    if _HEAD_ROTATION[variant]:
-        folded = hamilton_product(next(units), folded)
-    if _TAIL_ROTATION[variant]:
-        folded = hamilton_product(folded, conjugate(next(units)))
-    return folded
-
-
-# Functions, not methods: the traces of a method would keep its layer until the process ends.
-
-_fold_compiled = tf.function(_fold, jit_compile=True)
-
-
-@tf.function(jit_compile=True)
-def _fold_gradient(
-    rows: list[tf.Tensor], gradient: tf.Tensor, variant: str, normalized: bool
-) -> list[tf.Tensor]:
-    return _gradient(lambda watched: _fold(watched, variant, normalized), rows, gradient)
-
-
-def _gradient(
-    fold: Callable[[list[tf.Tensor]], tf.Tensor], rows: list[tf.Tensor], gradient: tf.Tensor
-) -> list[tf.Tensor]:
-    with tf.GradientTape() as tape:
-        tape.watch(rows)
-        folded = fold(rows)
-    # A fold of one's own may leave a table out.
-    return tape.gradient(
-        folded, rows, output_gradients=gradient, unconnected_gradients=tf.UnconnectedGradients.ZERO
-    )

@@ -147,8 +147,8 @@ class QuatRE(keras.Model):
         Row r asks for the tails of relation r, row `num_relations + r` for its heads.
 
         Args:
-            relation_rows: The relation tables as tensors, in a training step, which takes its
-                gradient by `query_rotations_gradient`; None: read them.
+            relation_rows: The relation tables as tensors, to take a gradient through; None: read
+                them.
 
         Raises:
             TypeError: The relations are a layer that rotates nothing.
@@ -162,22 +162,8 @@ class QuatRE(keras.Model):
         if relation_rows is None:
             folded = self.relations.folded()
         else:
-            folded = self.relations.fold_compiled(relation_rows)
+            folded = self.relations.fold(relation_rows)
         return folded if self.reciprocal else tf.concat([folded, conjugate(folded)], axis=0)
-
-    def query_rotations_gradient(
-        self, relation_rows: Sequence[tf.Tensor], gradient: tf.Tensor
-    ) -> list[tf.Tensor]:
-        """Takes a gradient of `query_rotations(relation_rows)` back to the rows, in their shapes.
-
-        Args:
-            relation_rows: The relation tables as tensors.
-            gradient: `[2 * num_relations, 4, n]`.
-        """
-        if not self.reciprocal:
-            tails, heads = tf.split(gradient, 2)
-            gradient = tails + conjugate(heads)
-        return self.relations.fold_gradient(relation_rows, gradient)
 
     def score_tails(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
         """Returns `[batch, num_entities]`: the score of every entity as the tail."""

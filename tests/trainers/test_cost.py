@@ -141,11 +141,11 @@ def test_no_line_runs_once_a_triple(recipe, tmp_path):
 
 
 def test_a_training_leaves_little_behind_it(allocated):
-    """XLA keeps 1.1 MB of what it compiled; where TensorFlow keeps the trace, it is 2.5 MB more."""
+    """XLA keeps 30 kB for each of its kernels; where TensorFlow keeps the trace, it is 2.5 MB."""
     graph = catalog.load("countries")
     config = resolve("countries", "strong", {"embedding_dim": 8})
     held = []
     for _ in range(9):
         Trainer(config, graph, tf.distribute.get_strategy()).train(4)
         held.append(allocated())
-    assert (held[-1] - held[2]) / 6 < 1.7
+    assert (held[-1] - held[2]) / 6 < 1.0
