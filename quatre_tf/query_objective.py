@@ -96,19 +96,20 @@ def query_objective(
             `scale * counts`.
     """
     weights = scale * tf.cast(batch.counts, tf.float32)
+    relations = _relations_in_use(model, batch.relations, options)
     with tf.GradientTape() as tape:
-        relation_rows = [tf.convert_to_tensor(t.embeddings.value) for t in model.relations.tables]
+        relation_rows = model.relations.lookup(relations.ids)
         tape.watch(relation_rows)
         rotations = model.query_rotations(relation_rows)
     given = rows_of(batch.entities)
-    turned = tf.gather(rotations, batch.relations)
+    turned = tf.gather(rotations, relations.index)
 
     ranking = rank(_rotate(given, turned), weights)
     query_n3, given_gradient, turned_gradient = _take_back(
         given, turned, ranking.query_gradient, options.n3 * weights
     )
     rotations_gradient = tf.math.unsorted_segment_sum(
-        turned_gradient, batch.relations, rotations.shape[0]
+        turned_gradient, relations.index, tf.shape(rotations)[0]
     )
     contributions = [*ranking.contributions, (batch.entities, given_gradient)]
     loss = ranking.loss
@@ -117,7 +118,7 @@ def query_objective(
             given,
             rows_of(batch.samples),
             rotations,
-            batch.relations,
+            relations.index,
             options.relation_prediction * weights,
         )
         contributions += [(batch.entities, found.given), (batch.samples, found.samples)]
@@ -132,8 +133,30 @@ def query_objective(
     return Objective(
         loss=loss,
         regularization=query_n3 + ranking.target_n3,
-        gradients=[_add_up(ranking.table_gradient, contributions), *relation_gradients],
+        gradients=[
+            _add_up(ranking.table_gradient, contributions),
+            *[tf.IndexedSlices(gradient, relations.ids) for gradient in relation_gradients],
+        ],
     )
+
+
+class _Relations(NamedTuple):
+    ids: tf.Tensor  # [k], distinct: the rows of the relation tables that are folded
+    index: tf.Tensor  # [batch], the row of each query among the `query_rotations` of those
+
+
+def _relations_in_use(model: QuatRE, relations: tf.Tensor, options: SoftmaxOptions) -> _Relations:
+    """Folding costs by the relation, and FB15k has 2,690: a step takes those that it asks for.
+
+    The prediction of relations asks for all.
+    """
+    num_rows = model.relations.num_relations
+    if options.relation_prediction:
+        return _Relations(tf.range(num_rows), relations)
+    ids, index = tf.unique(relations % num_rows)
+    if not model.reciprocal:
+        index = tf.where(relations < num_rows, index, index + tf.size(ids))
+    return _Relations(ids, index)
 
 
 def _add_up(

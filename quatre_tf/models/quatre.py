@@ -147,8 +147,9 @@ class QuatRE(keras.Model):
         Row r asks for the tails of relation r, row `num_relations + r` for its heads.
 
         Args:
-            relation_rows: The relation tables as tensors, to take a gradient through; None: read
-                them.
+            relation_rows: Rows of the relation tables, as `relations.lookup` returns them, to take
+                a gradient through; None: all. Of k rows come `[k, 4, n]` if the model is
+                reciprocal, else `[2k, 4, n]`: those that ask for tails, then for heads.
 
         Raises:
             TypeError: The relations are a layer that rotates nothing.

@@ -6,7 +6,7 @@ from quatre_tf import QuatRE
 from quatre_tf.candidate_softmax import candidate_softmax_objective
 from quatre_tf.query_objective import SoftmaxOptions
 from quatre_tf.sampled_softmax import Candidates, sampled_softmax_objective
-from tests.quatre_tf.test_candidate_softmax import ENTITIES, make, make_batch
+from tests.quatre_tf.test_candidate_softmax import ENTITIES, dense_gradients, make, make_batch
 
 OPTIONS = SoftmaxOptions(n3=0.1, relation_prediction=0.5)
 
@@ -24,15 +24,6 @@ def candidates_of(batch, entities):
     )
 
 
-def dense(gradient, shape):
-    if not isinstance(gradient, tf.IndexedSlices):
-        return gradient.numpy()
-    assert len(np.unique(gradient.indices)) == len(gradient.indices)
-    whole = np.zeros(shape, np.float32)
-    whole[gradient.indices.numpy()] = gradient.values
-    return whole
-
-
 @pytest.mark.parametrize("reciprocal", [True, False])
 def test_all_entities_give_the_exact_objective(rng, reciprocal):
     model, batch = make(reciprocal=reciprocal, normalize_relations=False), make_batch(rng)
@@ -41,8 +32,9 @@ def test_all_entities_give_the_exact_objective(rng, reciprocal):
     sampled = sampled_softmax_objective(model, batch, everyone, OPTIONS, num_targets=30.0)
     np.testing.assert_allclose(sampled.loss, exact.loss, rtol=1e-6)
     np.testing.assert_allclose(sampled.regularization, exact.regularization, rtol=1e-6)
-    for ours, expected in zip(sampled.gradients, exact.gradients, strict=True):
-        np.testing.assert_allclose(dense(ours, expected.shape), expected, rtol=1e-4, atol=1e-6)
+    pairs = [dense_gradients(objective, model) for objective in (sampled, exact)]
+    for ours, expected in zip(*pairs, strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_loss_of_sampled_candidates(rng):
@@ -74,10 +66,11 @@ def test_gradient_is_that_of_the_loss(rng):
         return objective, float(objective.loss + objective.regularization)
 
     objective, _ = value()
-    for variable, gradient in zip(model.trainable_variables, objective.gradients, strict=True):
+    gradients = dense_gradients(objective, model)
+    for variable, gradient in zip(model.trainable_variables, gradients, strict=True):
         start = variable.numpy()
         direction = rng.normal(size=start.shape).astype(np.float32)
-        slope = np.sum(dense(gradient, start.shape).astype(np.float64) * direction)
+        slope = np.sum(gradient.astype(np.float64) * direction)
         values = []
         for step in (1e-2, -1e-2):
             variable.assign(start + step * direction)
@@ -90,8 +83,7 @@ def test_query_whose_every_candidate_is_a_target(rng):
     model, batch = make(reciprocal=True), make_batch(rng)
     only = candidates_of(batch, [int(batch.targets[0])])
     objective = sampled_softmax_objective(model, batch, only, SoftmaxOptions(), num_targets=30.0)
-    assert all(np.isfinite(dense(g, v.shape)).all() for g, v in
-               zip(objective.gradients, model.trainable_variables, strict=True))  # fmt: skip
+    assert all(np.isfinite(gradient).all() for gradient in dense_gradients(objective, model))
     assert np.isfinite(objective.loss)
 
 
@@ -103,15 +95,15 @@ def test_label_smoothing_is_refused(rng):
         )
 
 
-def test_no_dense_pass_over_the_entity_table(rng):
-    """The graph of a step gathers and scatters rows; no op reads or makes the whole table."""
-    num_entities = 12_345
-    model, batch = QuatRE(num_entities, 3, 4, reciprocal=True), make_batch(rng)
+def test_no_dense_pass_over_a_table(rng):
+    """The graph of a step gathers and scatters rows; no op reads or makes a whole table."""
+    sizes = (12_345, 2 * 4_321)
+    model, batch = QuatRE(12_345, 4_321, 4, reciprocal=True), make_batch(rng)
 
     @tf.function
     def step(batch, candidates):
         return sampled_softmax_objective(
-            model, batch, candidates, OPTIONS, num_targets=18.0
+            model, batch, candidates, SoftmaxOptions(n3=0.1), num_targets=18.0
         ).gradients
 
     graph = step.get_concrete_function(batch, candidates_of(batch, [1, 2, 3])).graph
@@ -119,6 +111,19 @@ def test_no_dense_pass_over_the_entity_table(rng):
         tensor.name
         for op in graph.get_operations()
         for tensor in op.outputs
-        if tensor.shape.rank and tensor.shape[0] == num_entities
+        if tensor.shape.rank and tensor.shape[0] in sizes
     ]
     assert table_sized == []
+
+
+@pytest.mark.parametrize("reciprocal", [True, False])
+def test_relations_that_no_query_asks_for_have_no_gradient(rng, reciprocal):
+    model, batch = make(reciprocal=reciprocal), make_batch(rng)
+    # Tails of relation 0, heads of relations 0 and 2.
+    asked = np.array([0, 3, 5, 3, 0, 3, 5, 0, 3, 3, 0], np.int32)
+    batch = batch._replace(relations=tf.constant(asked))
+    objective = sampled_softmax_objective(
+        model, batch, candidates_of(batch, [1, 4]), SoftmaxOptions(n3=0.1), num_targets=30.0
+    )
+    for gradient in objective.gradients[1:]:
+        assert sorted(gradient.indices.numpy()) == ([0, 3, 5] if reciprocal else [0, 2])
