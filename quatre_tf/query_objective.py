@@ -146,7 +146,7 @@ class _Relations(NamedTuple):
 
 
 def _relations_in_use(model: QuatRE, relations: tf.Tensor, options: SoftmaxOptions) -> _Relations:
-    """Folding costs by the relation, and FB15k has 2,690: a step takes those that it asks for.
+    """Folding costs by the relation, and FB15k has 2 x 1,345: a step folds those it asks for.
 
     The prediction of relations asks for all.
     """
