@@ -34,7 +34,7 @@ def dense_gradients(objective, model):
     for gradient, table in zip(objective.gradients, model.trainable_variables, strict=True):
         if isinstance(gradient, tf.IndexedSlices):
             assert len(np.unique(gradient.indices)) == len(gradient.indices)
-            whole = np.zeros(table.shape, np.float32)
+            whole = np.zeros(table.shape, gradient.values.dtype.as_numpy_dtype)
             whole[gradient.indices.numpy()] = gradient.values
             gradient = whole
         yield np.asarray(gradient)
