@@ -95,15 +95,18 @@ def test_label_smoothing_is_refused(rng):
         )
 
 
-def test_no_dense_pass_over_a_table(rng):
+# The prediction of relations asks for all of them, but for no more entities.
+@pytest.mark.parametrize(
+    ("options", "sizes"), [(SoftmaxOptions(n3=0.1), (12_345, 2 * 4_321)), (OPTIONS, (12_345,))]
+)
+def test_no_dense_pass_over_a_table(rng, options, sizes):
     """The graph of a step gathers and scatters rows; no op reads or makes a whole table."""
-    sizes = (12_345, 2 * 4_321)
     model, batch = QuatRE(12_345, 4_321, 4, reciprocal=True), make_batch(rng)
 
     @tf.function
     def step(batch, candidates):
         return sampled_softmax_objective(
-            model, batch, candidates, SoftmaxOptions(n3=0.1), num_targets=18.0
+            model, batch, candidates, options, num_targets=18.0
         ).gradients
 
     graph = step.get_concrete_function(batch, candidates_of(batch, [1, 2, 3])).graph
