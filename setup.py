@@ -59,6 +59,7 @@ setup(
     extras_require={
         "test": [
             "pytest>=8",
+            "pytest-xdist>=3.6",
             "hypothesis>=6.100",
             "scipy>=1.11",
             "ruff>=0.9",

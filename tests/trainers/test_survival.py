@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tests.trainers import misfortunes
 from tests.trainers.conftest import read_records
+from tests.trainers.misfortunes import SMALLEST_FILE
 from tests.trainers.processes import Processes, wait, wait_for
 
 
@@ -219,7 +220,7 @@ def test_a_run_has_one_process_and_its_lock_dies_with_it(start, run, config, tmp
     ("misfortune", "details", "says"),
     [
         ("without_privileges", (), "error: Cannot write to {run}: Permission denied."),
-        ("limit_files", (300,), "error: Cannot write to {run}: File too large."),
+        ("limit_files", (SMALLEST_FILE,), "error: Cannot write to {run}: File too large."),
     ],
     ids=["read-only", "full"],
 )
