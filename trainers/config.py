@@ -303,7 +303,7 @@ _STRONG: dict[str, Any] = {
 }
 _STRONG_PRESETS: dict[str, dict[str, Any]] = {
     "wn18rr": {"n3": 0.1},
-    "fb15k237": {"embedding_dim": 256},
+    "fb15k237": {"embedding_dim": 512, "epochs": 24, "validate_every": 4},
 }
 _SAMPLED_PRESETS: dict[str, dict[str, Any]] = {
     "wn18rr": {"embedding_dim": 256, "n3": 0.1},
