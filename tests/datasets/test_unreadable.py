@@ -1,6 +1,7 @@
 """Paths that the system refuses: one line with the reason, not a traceback."""
 
 import contextlib
+import importlib
 import os
 import pathlib
 import tempfile
@@ -42,6 +43,8 @@ def folder():
 @contextlib.contextmanager
 def forbidden(path):
     """Takes all rights away, also those of root."""
+    # A reader imports it when it is needed, from an environment that may be closed to nobody.
+    importlib.import_module("pyoxigraph")
     path.chmod(0)
     is_root = os.geteuid() == 0
     if is_root:
