@@ -304,6 +304,13 @@ _STRONG: dict[str, Any] = {
 _STRONG_PRESETS: dict[str, dict[str, Any]] = {
     "wn18rr": {"n3": 0.1},
     "fb15k237": {"embedding_dim": 512, "epochs": 24, "validate_every": 4},
+    "fb15k": {
+        "embedding_dim": 384,
+        "learning_rate": 0.2,
+        "n3": 0.01,
+        "epochs": 14,
+        "validate_every": 2,
+    },
 }
 _SAMPLED_PRESETS: dict[str, dict[str, Any]] = {
     "wn18rr": {"embedding_dim": 256, "n3": 0.1},
