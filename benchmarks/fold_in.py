@@ -40,13 +40,13 @@ def main(argv: Sequence[str]) -> None:
     import_tensorflow()
     from benchmarks import fold_in_quality as quality
     from datasets import catalog
-    from trainers import config as configs
+    from trainers import presets
 
     ks = [int(k) for k in _KS.value]
     graph = catalog.load(_DATASET.value, manual_dir=_MANUAL_DIR.value)
     held_out = quality.hold_out(graph, _NUM_ENTITIES.value, max(ks), _SEED.value)
     given = {"embedding_dim": _EMBEDDING_DIM.value, "epochs": _EPOCHS.value}
-    config = configs.resolve(
+    config = presets.resolve(
         _DATASET.value, _RECIPE.value, {k: v for k, v in given.items() if v is not None}
     )
     work_dir = pathlib.Path(_WORK_DIR.value).expanduser()

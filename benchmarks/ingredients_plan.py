@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trainers import config as configs
+from trainers import presets
 from trainers.config import TrainConfig
 
 RECIPE = "sampled"
@@ -62,7 +62,7 @@ def runs(dataset: str, seeds: Sequence[int]) -> list[Run]:
 
 def _config(dataset: str, changes: Mapping[str, Any]) -> TrainConfig:
     budget = _BUDGETS.get(dataset, {})
-    preset = configs.resolve(dataset, RECIPE, budget)
+    preset = presets.resolve(dataset, RECIPE, budget)
     settings = {**dataclasses.asdict(preset), "validate_every": preset.epochs, **changes}
     if "n3" in changes:
         settings["n3"] = changes["n3"] * preset.n3

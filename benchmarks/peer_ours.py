@@ -13,14 +13,14 @@ import tensorflow as tf
 
 from datasets import catalog
 from quatre_tf import QuatRE
-from trainers import config as configs
+from trainers import presets
 from trainers.evaluator import Evaluator
 from trainers.trainer import Trainer
 
 
 def training(settings: dict[str, Any]) -> dict[str, Any]:
     """Times an epoch, input pipeline included, after some steps of the compiled loop."""
-    config = configs.resolve(settings["dataset"], settings["recipe"], settings["given"])
+    config = presets.resolve(settings["dataset"], settings["recipe"], settings["given"])
     graph = catalog.load(settings["folder"])
     trainer = Trainer(config, graph, tf.distribute.get_strategy())
     trainer.train(settings["warm_up"])

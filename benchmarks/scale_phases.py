@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from benchmarks import measure, synthetic_graph
 from datasets.program import import_tensorflow
-from trainers import config as configs
+from trainers import presets
 
 T = TypeVar("T")
 _STEPS = 10
@@ -90,7 +90,7 @@ def _trainer(folder: pathlib.Path, graph: Any, recipe: str, settings: dict[str, 
 
     from trainers.trainer import Trainer
 
-    config = configs.resolve(str(folder), recipe, settings)
+    config = presets.resolve(str(folder), recipe, settings)
     return Trainer(config, graph, tf.distribute.get_strategy())
 
 

@@ -23,7 +23,7 @@ from absl import flags
 from benchmarks import measure
 from benchmarks.holdings import growth, holdings
 from datasets.program import import_tensorflow, run_program
-from trainers import config as configs
+from trainers import presets
 
 _DATASET = flags.DEFINE_string("dataset", "countries", "Name or folder, as for trainers.fit.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
@@ -103,7 +103,7 @@ class _Service:
         from trainers.trainer import Trainer
 
         strategy = tf.distribute.get_strategy()
-        return Trainer(configs.resolve(_DATASET.value, recipe, _SIZES), self._graph, strategy)
+        return Trainer(presets.resolve(_DATASET.value, recipe, _SIZES), self._graph, strategy)
 
 
 def _fresh_run(recipe: str, folder: pathlib.Path) -> None:
@@ -111,7 +111,7 @@ def _fresh_run(recipe: str, folder: pathlib.Path) -> None:
     from trainers.fitting import fit
 
     settings = {**_SIZES, "epochs": 1, "validate_every": 1, "steps_per_epoch": _STEPS.value}
-    config = configs.resolve(_DATASET.value, recipe, settings)
+    config = presets.resolve(_DATASET.value, recipe, settings)
     fit(config, folder / "run", manual_dir=_MANUAL_DIR.value)
     _ask(folder / "run" / "saved_model" / "1", Graph.load(folder / "run" / "graph"))
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from datasets.graph import Graph
 from datasets.pipeline import Batches, Share
-from trainers.config import TrainConfig, resolve
+from trainers.config import TrainConfig
+from trainers.presets import resolve
 from trainers.recipes import RECIPES
 
 # Where a batch names entities whose rows are read; each reading is a row, duplicates too.

@@ -8,7 +8,7 @@ from absl import flags
 from benchmarks import measure
 from datasets.program import import_tensorflow
 from trainers import config as configs
-from trainers import setting_flags
+from trainers import presets, setting_flags
 
 if TYPE_CHECKING:
     from datasets.graph import Graph
@@ -48,7 +48,7 @@ class TrainerFlags:
         """Returns the trainer of the flags; imports TensorFlow, after the flags were checked."""
         given = self._settings.given()
         recipe = given.pop("recipe", "paper")
-        config = configs.resolve(self._dataset.value, recipe, given)
+        config = presets.resolve(self._dataset.value, recipe, given)
         command = measure.command(program, dataset=config.dataset, recipe=recipe, **given)
 
         import_tensorflow()

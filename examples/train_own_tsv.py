@@ -23,7 +23,7 @@ def main(argv: Sequence[str]) -> None:
     """Prepares a data set from the file and trains on it."""
     del argv
     from datasets.preparing import Source, prepare
-    from trainers import config
+    from trainers import presets
 
     output = pathlib.Path(_OUTPUT.value)
     prepare(Source(_TRIPLES.value), output / "graph")
@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> None:
     from trainers.fitting import fit
 
     settings = {"epochs": _EPOCHS.value, "validate_every": min(10, _EPOCHS.value)}
-    fit(config.resolve(str(output / "graph"), "paper", settings), output / "run")
+    fit(presets.resolve(str(output / "graph"), "paper", settings), output / "run")
 
 
 if __name__ == "__main__":

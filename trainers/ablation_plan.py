@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainers import config as configs
+from trainers import presets
 from trainers.config import TrainConfig
 from trainers.errors import ConfigError
 
@@ -15,7 +16,7 @@ class Ablation:
 
     Attributes:
         dataset: Name in the catalogue or path of a folder.
-        variants: Distinct ones of `trainers.config.VARIANTS`, in the order of the table.
+        variants: Distinct ones of `trainers.config.CHOICES["variant"]`, in the order of the table.
         seeds: Distinct; each variant is trained with each.
         recipe: How to train.
         settings: Settings of `TrainConfig` that go over the preset, the same for all runs.
@@ -36,15 +37,15 @@ class Ablation:
                 received = ",".join(map(str, values)) or "none"
                 raise ConfigError(f"--{name} must be distinct ones. Received: {received}.")
         for variant in self.variants:
-            if variant not in configs.VARIANTS:
-                known = ", ".join(configs.VARIANTS)
+            if variant not in configs.CHOICES["variant"]:
+                known = ", ".join(configs.CHOICES["variant"])
                 raise ConfigError(f"--variants must be of {known}. Received: {variant!r}.")
         self.configs()
 
     def configs(self) -> dict[str, TrainConfig]:
         """Returns the settings of each run by its name, VARIANT-seedSEED, seed after seed."""
         return {
-            f"{variant}-seed{seed}": configs.resolve(
+            f"{variant}-seed{seed}": presets.resolve(
                 self.dataset, self.recipe, {**self.settings, "variant": variant, "seed": seed}
             )
             for seed in self.seeds

@@ -2,12 +2,13 @@
 
 import dataclasses
 
-from trainers.config import TrainConfig, preset
+from trainers.config import TrainConfig
+from trainers.presets import resolve
 
 
 def command_of(config: TrainConfig) -> str:
     """Returns the command of a run: the flags that differ from its preset."""
-    usual = TrainConfig(**preset(config.dataset, config.recipe))
+    usual = resolve(config.dataset, config.recipe, {})
     given = [f"--dataset={config.dataset}"]
     if config.recipe != TrainConfig.recipe:
         given.append(f"--recipe={config.recipe}")

@@ -1,4 +1,4 @@
-"""The settings of a training run, and the presets of the data sets."""
+"""The settings of a training run."""
 
 import dataclasses
 import json
@@ -9,14 +9,17 @@ from typing import Any
 
 from trainers.errors import ConfigError
 
-RECIPES = ("paper", "strong", "sampled")
-VARIANTS = ("quatre", "quate", "quatre_head", "quatre_tail")
-CORRUPTIONS = ("bern", "uniform")
-STRATEGIES = ("default", "one_device", "mirrored", "multi_worker", "parameter_server")
-TIE_POLICIES = ("realistic", "optimistic", "pessimistic")
-COMPUTE_DTYPES = ("float32", "bfloat16")
-DECAYS = ("none", "linear")
-BEST_BY = ("hits@10", "mrr")
+# What a setting may be, where it is one of a few.
+CHOICES = {
+    "recipe": ("paper", "strong", "sampled"),
+    "variant": ("quatre", "quate", "quatre_head", "quatre_tail"),
+    "corruption": ("bern", "uniform"),
+    "strategy": ("default", "one_device", "mirrored", "multi_worker", "parameter_server"),
+    "tie_policy": ("realistic", "optimistic", "pessimistic"),
+    "compute_dtype": ("float32", "bfloat16"),
+    "lr_decay": ("none", "linear"),
+    "best_by": ("hits@10", "mrr"),
+}
 
 # Settings that do not change what a step computes: a resumed run may change them. (A decaying
 # learning rate is planned anew when the end is moved.)
@@ -110,7 +113,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             _check_type(field, getattr(self, field.name))
-        for name, choices in _CHOICES.items():
+        for name, choices in CHOICES.items():
             value = getattr(self, name)
             _check(value in choices, name, f"one of {', '.join(choices)}", value)
         for name, least in _AT_LEAST.items():
@@ -146,16 +149,6 @@ class TrainConfig:
             raise ConfigError(f"{path} does not hold the settings of a run: {error}") from error
 
 
-_CHOICES = {
-    "recipe": RECIPES,
-    "variant": VARIANTS,
-    "corruption": CORRUPTIONS,
-    "tie_policy": TIE_POLICIES,
-    "strategy": STRATEGIES,
-    "compute_dtype": COMPUTE_DTYPES,
-    "lr_decay": DECAYS,
-    "best_by": BEST_BY,
-}
 _AT_LEAST: dict[str, float] = {
     "embedding_dim": 1,
     "num_negatives": 1,
@@ -252,90 +245,6 @@ def _check_of_recipe(config: "TrainConfig") -> None:
         "at least 1 with --recipe=paper",
         config.steps_per_epoch,
     )
-
-
-# The README commands of the reference implementation, for the paper's four benchmarks.
-_PAPER_PRESETS: dict[str, dict[str, Any]] = {
-    "wn18rr": {"embedding_dim": 256, "num_negatives": 5, "l2": 0.5, "epochs": 8000},
-    "fb15k237": {"embedding_dim": 384, "num_negatives": 10, "l2": 0.5, "epochs": 2000},
-    "wn18": {"embedding_dim": 256, "num_negatives": 10, "l2": 0.1, "epochs": 8000},
-    "fb15k": {
-        "embedding_dim": 384,
-        "num_negatives": 5,
-        "l2": 0.05,
-        "epochs": 2000,
-        "learning_rate": 0.02,
-    },
-}
-_VALIDATE_EVERY = {"wn18rr": 400, "wn18": 400, "fb15k237": 200, "fb15k": 200}
-# Graphs that the paper does not have; chosen on their validation splits.
-_SMALL_PRESETS: dict[str, dict[str, Any]] = {
-    "countries": {
-        "embedding_dim": 100,
-        "num_negatives": 10,
-        "l2": 0.3,
-        "epochs": 100,
-        "validate_every": 5,
-        "patience": 8,
-    },
-    "umls": {"embedding_dim": 32, "epochs": 200, "validate_every": 20},
-    "kinship": {"embedding_dim": 32, "epochs": 200, "validate_every": 20},
-    "nations": {"embedding_dim": 32, "epochs": 100, "validate_every": 10},
-}
-
-
-# What the strong recipe is, and where a benchmark wants something else; chosen on validation splits
-# (docs/recipes.md).
-_STRONG: dict[str, Any] = {
-    "reciprocal": True,
-    "normalize_relations": False,
-    "init_scale": 1e-3,
-    "embedding_dim": 128,
-    "steps_per_epoch": 0,
-    "n3": 0.05,
-    "compute_dtype": "bfloat16",
-    "lr_decay": "linear",
-    "clip_norm": 0.0,
-    "epochs": 30,
-    "validate_every": 5,
-    "best_by": "mrr",
-    "patience": 0,
-}
-_STRONG_PRESETS: dict[str, dict[str, Any]] = {
-    "wn18rr": {"n3": 0.1},
-    "fb15k237": {"embedding_dim": 512, "epochs": 24, "validate_every": 4},
-    "fb15k": {
-        "embedding_dim": 384,
-        "learning_rate": 0.2,
-        "n3": 0.01,
-        "epochs": 14,
-        "validate_every": 2,
-    },
-}
-_SAMPLED_PRESETS: dict[str, dict[str, Any]] = {
-    "wn18rr": {"embedding_dim": 256, "n3": 0.1},
-    "fb15k237": {"embedding_dim": 512},
-    "wn18": {"embedding_dim": 256, "n3": 0.03, "epochs": 20},
-    "fb15k": {"embedding_dim": 256, "n3": 0.005},
-}
-
-
-def preset(dataset: str, recipe: str = "paper") -> dict[str, Any]:
-    """Returns the settings that differ from TrainConfig's defaults for a (dataset, recipe)."""
-    settings: dict[str, Any] = {"dataset": dataset, "recipe": recipe}
-    if recipe == "strong":
-        return {**settings, **_STRONG, **_STRONG_PRESETS.get(dataset, {})}
-    if recipe == "sampled":
-        return {**settings, **_STRONG, **_SAMPLED_PRESETS.get(dataset, {})}
-    if dataset in _PAPER_PRESETS:
-        validate_every = _VALIDATE_EVERY[dataset]
-        return {**settings, **_PAPER_PRESETS[dataset], "validate_every": validate_every}
-    return {**settings, **_SMALL_PRESETS.get(dataset, {})}
-
-
-def resolve(dataset: str, recipe: str, given: Mapping[str, Any]) -> TrainConfig:
-    """Returns the preset of (dataset, recipe) with the given settings put over it."""
-    return TrainConfig(**{**preset(dataset, recipe), **given})
 
 
 def resume(stored: TrainConfig, given: Mapping[str, Any]) -> TrainConfig:

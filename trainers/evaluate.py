@@ -13,7 +13,7 @@ from absl import flags
 
 from datasets.program import import_tensorflow, run_program
 from datasets.type_constraints import CANDIDATE_SETS
-from trainers.config import TIE_POLICIES
+from trainers.config import CHOICES
 from trainers.errors import ConfigError
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
@@ -21,7 +21,7 @@ _SPLIT = flags.DEFINE_enum("split", "test", ("train", "valid", "test"), "What to
 _CANDIDATES = flags.DEFINE_list(
     "candidates", list(CANDIDATE_SETS), f"Candidate sets, of {', '.join(CANDIDATE_SETS)}."
 )
-_TIE_POLICY = flags.DEFINE_enum("tie_policy", "realistic", TIE_POLICIES, "How equal scores count.")
+_TIE_POLICY = flags.DEFINE_enum("tie_policy", "realistic", CHOICES["tie_policy"], "How ties count.")
 _COMPARE_RUN_DIR = flags.DEFINE_string(
     "compare_run_dir", None, "Another run on the same graph: is this one better, and how surely?"
 )

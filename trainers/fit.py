@@ -18,7 +18,7 @@ from absl import flags
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
 from trainers import config as configs
-from trainers import setting_flags
+from trainers import presets, setting_flags
 from trainers.cluster import Cluster
 from trainers.errors import ConfigError
 from trainers.signals import Preempted, preemptible
@@ -84,7 +84,7 @@ def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:
     if "dataset" not in given:
         raise ConfigError("--dataset is needed, for example --dataset=countries.")
     catalog.check(given["dataset"])
-    config = configs.resolve(given.pop("dataset"), given.pop("recipe", "paper"), given)
+    config = presets.resolve(given.pop("dataset"), given.pop("recipe", "paper"), given)
     name = pathlib.Path(config.dataset).name
     default = f"runs/{name}-{config.recipe}-{time.strftime('%Y%m%d-%H%M%S')}"
     return pathlib.Path(_RUN_DIR.value or default).expanduser(), config

@@ -17,8 +17,7 @@ from datasets.graph import Graph
 from datasets.vocabulary import Vocabulary
 from quatre_tf import QuatRE
 from saved_models.trained import save_best
-from trainers import config as configs
-from trainers import openke
+from trainers import openke, presets
 from trainers.errors import ConfigError
 from trainers.openke_models import Embeddings, embeddings_of
 from trainers.run_directory import RunDirectory
@@ -159,7 +158,7 @@ def _write(
     files: Sequence[pathlib.Path],
 ) -> None:
     """Writes the run; what makes it one, config.json, comes last."""
-    config = configs.resolve(
+    config = presets.resolve(
         dataset,
         "paper",
         {"variant": embeddings.variant, "embedding_dim": embeddings.embedding_dim},

@@ -9,16 +9,6 @@ from absl import flags
 from trainers import config as configs
 from trainers.errors import ConfigError
 
-_CHOICES = {
-    "recipe": configs.RECIPES,
-    "variant": configs.VARIANTS,
-    "corruption": configs.CORRUPTIONS,
-    "strategy": configs.STRATEGIES,
-    "tie_policy": configs.TIE_POLICIES,
-    "compute_dtype": configs.COMPUTE_DTYPES,
-    "lr_decay": configs.DECAYS,
-    "best_by": configs.BEST_BY,
-}
 _HELP = {
     "recipe": "How to train: as the reference (paper), what ranks best (strong), or the same at a "
     "cost that does not grow with the entities (sampled).",
@@ -102,8 +92,8 @@ def seeds_of(texts: Sequence[str]) -> list[int]:
 
 def _define(field: dataclasses.Field) -> flags.FlagHolder:
     text = _HELP[field.name]
-    if field.name in _CHOICES:
-        return flags.DEFINE_enum(field.name, None, _CHOICES[field.name], text)
+    if field.name in configs.CHOICES:
+        return flags.DEFINE_enum(field.name, None, configs.CHOICES[field.name], text)
     # A bool is an int, so it comes first.
     if isinstance(field.default, bool):
         return flags.DEFINE_bool(field.name, None, text)

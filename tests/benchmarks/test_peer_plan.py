@@ -3,7 +3,7 @@ import json
 import pytest
 
 from benchmarks import peer_plan as plan
-from trainers import config as configs
+from trainers import presets
 
 WORK = plan.Comparison("an epoch", "umls", "train", {"task": "training"}, {"one": {}, "two": {}})
 
@@ -35,7 +35,7 @@ def test_our_settings_are_settings_of_a_run(peer):
     for comparison in plan.comparisons(peer, dim=8):
         for ours in comparison.ours.values():
             if ours["task"] == "training":
-                config = configs.resolve(ours["dataset"], ours["recipe"], ours["given"])
+                config = presets.resolve(ours["dataset"], ours["recipe"], ours["given"])
                 assert (config.embedding_dim, config.variant) == (8, "quatre")
 
 

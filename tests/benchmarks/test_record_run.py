@@ -3,7 +3,7 @@ import json
 import pytest
 
 from benchmarks.record_run import command_of, curve_of, record_of
-from trainers import config as configs
+from trainers import presets
 from trainers.errors import ConfigError
 
 
@@ -20,16 +20,16 @@ def write_run(folder, config):
 
 
 def test_command_names_what_differs_from_the_preset():
-    config = configs.resolve("wn18rr", "paper", {"patience": 0, "seed": 4})
+    config = presets.resolve("wn18rr", "paper", {"patience": 0, "seed": 4})
     expected = "python -m trainers.fit --dataset=wn18rr --patience=0 --seed=4"
     assert command_of(config) == expected
-    config = configs.resolve("umls", "strong", {"n3": 0.2, "reciprocal": False})
+    config = presets.resolve("umls", "strong", {"n3": 0.2, "reciprocal": False})
     expected = "python -m trainers.fit --dataset=umls --recipe=strong --reciprocal=False --n3=0.2"
     assert command_of(config) == expected
 
 
 def test_record(tmp_path):
-    write_run(tmp_path, configs.resolve("wn18rr", "paper", {}))
+    write_run(tmp_path, presets.resolve("wn18rr", "paper", {}))
     figures = {"split": "test", "candidates": {"all": {"both": {"mrr": 0.4}}}}
     by_relation = {"relations": {"all": {"r": {"both": {"mrr": 0.4}}}}}
     (tmp_path / "test_metrics.json").write_text(json.dumps(figures | by_relation))
@@ -45,7 +45,7 @@ def test_curve_keeps_epoch_time_and_figures():
 
 
 def test_figures_of_another_split_are_refused(tmp_path):
-    write_run(tmp_path, configs.resolve("umls", "paper", {}))
+    write_run(tmp_path, presets.resolve("umls", "paper", {}))
     (tmp_path / "valid.json").write_text(json.dumps({"split": "valid"}))
     with pytest.raises(ConfigError, match=r"valid\.json is of the valid split"):
         record_of(tmp_path, tmp_path / "valid.json")

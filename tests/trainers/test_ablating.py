@@ -14,10 +14,10 @@ from trainers import ablating
 from trainers.ablating import run_ablation
 from trainers.ablation_plan import Ablation
 from trainers.ablation_table import ablation_text, summarize
-from trainers.config import VARIANTS
 from trainers.errors import ConfigError
 from trainers.fitting import fit
 
+VARIANTS = ("quatre", "quate", "quatre_head", "quatre_tail")
 BUDGET = {
     "embedding_dim": 4,
     "num_negatives": 2,

@@ -6,36 +6,6 @@ from trainers import config as configs
 from trainers.errors import ConfigError
 
 
-@pytest.mark.parametrize(
-    ("dataset", "n", "negatives", "rate", "l2", "epochs", "validate_every"),
-    [
-        ("wn18rr", 256, 5, 0.1, 0.5, 8000, 400),
-        ("fb15k237", 384, 10, 0.1, 0.5, 2000, 200),
-        ("wn18", 256, 10, 0.1, 0.1, 8000, 400),
-        ("fb15k", 384, 5, 0.02, 0.05, 2000, 200),
-    ],
-)
-def test_presets_are_the_reference_s(dataset, n, negatives, rate, l2, epochs, validate_every):
-    config = configs.resolve(dataset, "paper", {})
-    assert (config.embedding_dim, config.num_negatives) == (n, negatives)
-    assert (config.learning_rate, config.l2, config.clip_norm) == (rate, l2, 0.5)
-    assert (config.epochs, config.validate_every, config.patience) == (epochs, validate_every, 10)
-    assert (config.steps_per_epoch, config.batch_size, config.corruption) == (100, 0, "bern")
-
-
-def test_given_settings_go_over_the_preset():
-    config = configs.resolve("wn18rr", "paper", {"embedding_dim": 8, "seed": 7})
-    assert (config.embedding_dim, config.seed, config.epochs) == (8, 7, 8000)
-
-
-@pytest.mark.parametrize("dataset", ["wn18rr", "fb15k237", "wn18", "fb15k", "countries", "folder"])
-def test_strong_presets(dataset):
-    config = configs.resolve(dataset, "strong", {})
-    assert (config.reciprocal, config.normalize_relations) == (True, False)
-    assert (config.best_by, config.lr_decay, config.compute_dtype) == ("mrr", "linear", "bfloat16")
-    assert config.n3 > 0
-
-
 def test_config_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         configs.TrainConfig("countries").seed = 2
@@ -90,7 +60,7 @@ def test_senseless_settings_are_refused(setting, message):
 
 
 def test_json_round_trips(tmp_path):
-    config = configs.resolve("fb15k", "paper", {"seed": 5})
+    config = configs.TrainConfig("fb15k", l2=0.05, seed=5)
     (tmp_path / "config.json").write_text(config.to_json())
     assert configs.TrainConfig.from_file(tmp_path / "config.json") == config
 
@@ -134,7 +104,7 @@ def test_missing_config_file(tmp_path):
 
 
 def test_resume_may_go_on_longer_but_not_differently():
-    stored = configs.resolve("countries", "paper", {})
+    stored = configs.TrainConfig("countries", l2=0.3)
     assert configs.resume(stored, {"epochs": 999, "patience": 3}).epochs == 999
     with pytest.raises(ConfigError, match=r"seed is 1 there, received 2; l2 is 0\.3 there"):
         configs.resume(stored, {"seed": 2, "l2": 0.4})

@@ -17,8 +17,8 @@ from datasets import catalog
 from datasets.graph import Graph
 from datasets.vocabulary import Vocabulary
 from quatre_tf.tiled_ranking import count_tile
-from trainers.config import resolve
 from trainers.evaluator import Evaluator
+from trainers.presets import resolve
 from trainers.trainer import Trainer
 
 ROOTS = tuple(module.__path__[0] for module in (datasets, quatre_tf, trainers))

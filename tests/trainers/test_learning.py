@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from datasets import catalog
-from trainers import config as configs
+from trainers import presets
 from trainers.fitting import fit
 
 
@@ -35,7 +35,7 @@ def test_countries_is_learned_far_beyond_frequencies(tmp_path):
     graph = catalog.load("countries")
     baseline = frequency_mrr(graph)
     assert 0.02 < baseline < 0.5
-    config = configs.resolve("countries", "paper", {"epochs": 20, "validate_every": 10})
+    config = presets.resolve("countries", "paper", {"epochs": 20, "validate_every": 10})
     learned = fit(config, tmp_path / "run")["candidates"]["all"]["both"]
     assert learned["mrr"] > baseline + 0.3
     untrained = dataclasses.replace(config, learning_rate=1e-12, epochs=1, validate_every=1)

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trainers import config as configs
+from trainers import presets
 from trainers.config import TrainConfig
 from trainers.errors import ConfigError
 from trainers.tuning.space import PAPER, SPACES, Space
@@ -83,7 +83,7 @@ class Search:
 
     def config(self, point: Mapping[str, Any], seed: int) -> TrainConfig:
         """Returns the settings of a run at a point of the space."""
-        return configs.resolve(self.dataset, self.recipe, {**self.settings, **point, "seed": seed})
+        return presets.resolve(self.dataset, self.recipe, {**self.settings, **point, "seed": seed})
 
 
 def recipe_of(space: str | None, recipe: str | None) -> str:
