@@ -2,12 +2,13 @@
 
 Usage: python -m benchmarks.evaluation --dataset=wn18rr --embedding_dim=256
 
-Both sides of the test split are ranked by a model with random weights: the cost does not depend on
-what they are. `plain` has all entities as candidates and five figures a side, by an evaluator that
-has ranked before, as after each epoch of a training; `first` begins with a new one, which is
-compiled anew; `whole` does so too, and adds both type constraints, intervals and every breakdown,
-as `trainers.evaluate` does. The matrix products are those of as many queries
-with the entity table, in tiles of 512, and nothing else.
+Both sides of the test split are ranked by a model that `sampled` trained for --epochs: where
+scores are screened in bfloat16 (docs/design.md), the cost depends on how well answers rank.
+`plain` has all entities as candidates and five figures a side, by an evaluator that has ranked
+before, as after each epoch of a training; `float32` is the same without screening, whatever the
+weights; `first` begins with a new one, which is compiled anew; `whole` does so too, and adds both
+type constraints, intervals and every breakdown, as `trainers.evaluate` does. The matrix products
+are those of as many queries with the entity table, in tiles of 512, float32, and nothing else.
 """
 
 import resource
@@ -22,6 +23,7 @@ from datasets.program import import_tensorflow, run_program
 _DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for trainers.fit.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
 _EMBEDDING_DIM = flags.DEFINE_integer("embedding_dim", 256, "Quaternions per embedding.")
+_EPOCHS = flags.DEFINE_integer("epochs", 5, "Of training before; 0: the weights at its start.", 0)
 _ROUNDS = flags.DEFINE_integer("rounds", 5, "Measurements; the median is reported.")
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 _TILE = 512
@@ -33,19 +35,20 @@ def main(argv: Sequence[str]) -> None:
     import_tensorflow()
     import pathlib
 
+    from benchmarks.trained_model import trained_model
     from datasets import catalog
-    from quatre_tf import QuatRE
     from saved_models.trained import Trained
     from trainers.evaluating import evaluate_run
     from trainers.evaluator import Evaluator
 
     graph = catalog.load(_DATASET.value, manual_dir=_MANUAL_DIR.value)
-    model = QuatRE(graph.num_entities, graph.num_relations, _EMBEDDING_DIM.value)
+    model = trained_model(graph, _EMBEDDING_DIM.value, _EPOCHS.value)
     trained = Trained(model, graph, pathlib.Path())
     num_queries = 2 * len(graph.test)
-    evaluator = Evaluator(graph)
+    evaluator, unscreened = Evaluator(graph), Evaluator(graph, screened=False)
     calls = {
         "plain": lambda: evaluator.evaluate(model, "test"),
+        "float32": lambda: unscreened.evaluate(model, "test"),
         "first": lambda: Evaluator(graph).evaluate(model, "test"),
         "whole": lambda: evaluate_run(trained),
         "matrix products": _products(model.entities.embeddings.value, num_queries),
@@ -55,12 +58,15 @@ def main(argv: Sequence[str]) -> None:
     peak_bytes = _peak_memory() - peak_before
     times = measure.interleaved(calls, rounds=_ROUNDS.value)
     ratios = {
-        "plain / products": times["plain"] / times["matrix products"],
-        "first / products": times["first"] / times["matrix products"],
-        "whole / products": times["whole"] / times["matrix products"],
-        "whole / first": times["whole"] / times["first"],
+        f"{name} / products": times[name] / times["matrix products"]
+        for name in ("plain", "float32", "first", "whole")
     }
-    print(f"{graph.name}, n = {_EMBEDDING_DIM.value}: {num_queries:,} queries, both sides")
+    ratios["whole / first"] = times["whole"] / times["first"]
+    mrr = calls["plain"]()["candidates"]["all"]["both"]["mrr"]
+    print(
+        f"{graph.name}, n = {_EMBEDDING_DIM.value}, {_EPOCHS.value} epochs (MRR {mrr:.3f}): "
+        f"{num_queries:,} queries, both sides"
+    )
     for name, value in times.items():
         print(f"{name:18s} {value / 1e3:8.2f} s")
     for name, value in ratios.items():
@@ -68,9 +74,15 @@ def main(argv: Sequence[str]) -> None:
     print(f"{'peak memory above':18s} {peak_bytes / 2**20:8.0f} MiB (what was held before it)")
     record = {
         "benchmark": "evaluation",
-        "command": f"python -m benchmarks.evaluation --dataset={_DATASET.value} "
-        f"--embedding_dim={_EMBEDDING_DIM.value}",
+        "command": measure.command(
+            "evaluation",
+            dataset=_DATASET.value,
+            embedding_dim=_EMBEDDING_DIM.value,
+            epochs=_EPOCHS.value,
+            rounds=_ROUNDS.value,
+        ),
         "queries": num_queries,
+        "mrr": mrr,
         "milliseconds": times,
         "ratios": ratios,
         "peak_bytes_above": peak_bytes,

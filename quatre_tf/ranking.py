@@ -9,15 +9,15 @@ Scores that are not finite raise an error: every comparison with NaN is false, s
 would get perfect ranks.
 """
 
+import numpy as np
 import tensorflow as tf
 
+from quatre_tf.ranking_table import ROW_MULTIPLE, RankingTable, ranking_table, screening_pays
 from quatre_tf.tiled_ranking import (
     ENTITY_TILE,
     QUERY_TILE,
-    ROW_MULTIPLE,
     assert_finite,
     count_tile,
-    table_norm,
 )
 from quatre_tf.validation import check_choice, check_positive
 
@@ -147,18 +147,24 @@ def rank_queries(
     check_positive("entity_tile", entity_tile)
     queries, table = tf.convert_to_tensor(queries), tf.convert_to_tensor(table)
     targets = tf.cast(targets, tf.int64)
-    lists = tf.range(tf.shape(queries, tf.int64)[0])
     keys = _list_keys(known, table.shape[0])
     nothing = tf.zeros([0], tf.int64), tf.zeros([0, query_tile], tf.int64)
-    norm = table_norm(table)
-    counts = [tf.zeros([2, 0], tf.int32)]
-    for start in range(0, len(queries), query_tile):
-        rows = slice(start, start + query_tile)
-        tile = queries[rows], table, norm, targets[rows], keys, lists[rows]
-        batch = len(queries[rows])
-        better, equal = count_tile(*tile, nothing[0], nothing[1][:, :batch], entity_tile)
-        counts.append(tf.concat([better, equal], axis=0))
-    better, equal = tf.unstack(tf.concat(counts, axis=1))
+    entities = ranking_table(table, screening_pays(*table.shape))
+
+    def count(entities: RankingTable, rows: np.ndarray) -> np.ndarray:
+        counts = [np.zeros([2, 0], np.int32)]
+        for start in range(0, len(rows), query_tile):
+            part = rows[start : start + query_tile]
+            tile = (tf.gather(queries, part), entities, tf.gather(targets, part), keys)
+            lists = tf.constant(part), nothing[0], nothing[1][:, : len(part)]
+            better, equal = count_tile(*tile, *lists, entity_tile)
+            counts.append(tf.concat([better, equal], axis=0).numpy())
+        return np.concatenate(counts, axis=1)
+
+    counts = count(entities, np.arange(len(queries)))
+    rest = np.flatnonzero(counts[0] < 0)
+    counts[:, rest] = count(entities.exact, rest)
+    better, equal = tf.unstack(tf.constant(counts))
     return better, equal
 
 

@@ -3,9 +3,10 @@
 A tile of scores is the product of `ENTITY_TILE` rows of the entity table with `QUERY_TILE` queries.
 It is counted while it is still in the processor's cache, and never written out:
 
-1. each score becomes a code: 1 if it is better than the target's, 4096 if equal, 0 if worse;
-2. the codes of the target and of the known answers become 0: they do not compete;
-3. the product of 0/1 masks, one a set of candidates, with the codes counts all sets at once.
+1. the scores of the target and of the known answers become minus infinity: they do not compete;
+2. each score becomes a code: 1 if it is better than the target's, 4096 if equal, 0 if worse;
+3. the codes are summed; where there are further sets of candidates, the product of 0/1 masks, one a
+   set, with the codes counts all sets at once.
    `better + 4096 * equal` of a tile of at most 4095 entities stays below 2^24, so float32 is exact.
 
 The rounding of a matrix product may depend on its shape. The tiles have the same shapes whatever
@@ -21,19 +22,23 @@ XLA (4 % of the product more); gathering the scores of constrained candidates (a
 each, where the mask product streams).
 """
 
+import numpy as np
 import tensorflow as tf
+
+from quatre_tf.ranking_lists import Asked, distinct_lists, left_out, sum_members
+from quatre_tf.ranking_table import ROW_MULTIPLE, RankingTable, Rough, Screen
+from quatre_tf.screened_ranking import count_screened, is_narrow, threshold_errors
 
 # Found by measurement: smaller tiles pay for more operations, larger ones leave the cache.
 ENTITY_TILE = 3072
 QUERY_TILE = 512
-# On x86 CPUs a product with any number of queries from 16 on was found to be rounded alike, and one
-# with fewer otherwise: so a query alone gets the rank that it has among others.
-ROW_MULTIPLE = 16
 # The weight of an equal score in a code. A tile of `_EQUAL - 1` entities is the largest that fits.
 _EQUAL = 4096
 # Far below the largest float32, 3.4e38: room for the rounding of the bound itself.
 _SAFE_SCORE = 1e37
 _MAX_SWEEPS = 3
+# The share of queries with few open scores from which on they are worth a product in bfloat16.
+_WORTH_A_TILE = 0.4
 
 
 def tile_bytes(width: int, entity_tile: int = ENTITY_TILE, query_tile: int = QUERY_TILE) -> int:
@@ -54,19 +59,9 @@ def tile_bytes(width: int, entity_tile: int = ENTITY_TILE, query_tile: int = QUE
     return scores * per_score + masks + queries
 
 
-def table_norm(table: tf.Tensor) -> tf.Tensor:
-    """Returns a number no smaller than the norm of any row; not finite if an element is not.
-
-    It is the norm of the whole table: one pass, and no copy of it.
-    """
-    return tf.sqrt(2.0 * tf.cast(tf.nn.l2_loss(table), tf.float64))
-
-
-@tf.function(reduce_retracing=True)
 def count_tile(
     queries: tf.Tensor,
-    table: tf.Tensor,
-    norm: tf.Tensor,
+    table: RankingTable,
     targets: tf.Tensor,
     known_keys: tf.Tensor,
     known_lists: tf.Tensor,
@@ -81,8 +76,7 @@ def count_tile(
 
     Args:
         queries: `[batch, width]` float32; at most `QUERY_TILE` are meant.
-        table: `[num_entities, width]` float32.
-        norm: `table_norm(table)`.
+        table: The entities.
         targets: `[batch]` int64, the true answers: ranked whether or not a set has them.
         known_keys: `[known]` int64: lists of answers that do not compete.
         known_lists: `[batch]` int64.
@@ -91,38 +85,103 @@ def count_tile(
         entity_tile: Entities scored at once, at most 4095.
 
     Returns:
-        `(better, equal)`, both `[1 + num_sets, batch]` int32, all entities first.
+        `(better, equal)`, both `[1 + num_sets, batch]` int32, all entities first. With a screened
+        table both are -1 for queries that the screening does not suit: to be counted again by the
+        same table without it (`RankingTable.exact`), many at once.
 
     Raises:
         TypeError: Queries or table are not float32.
         tf.errors.InvalidArgumentError: A score is NaN or infinite, or an id is out of range.
     """
-    if (queries.dtype, table.dtype) != (tf.float32, tf.float32):
+    if (queries.dtype, table.values.dtype) != (tf.float32, tf.float32):
         raise TypeError(
             "Ranks are taken from float32 scores. "
-            f"Received: {queries.dtype.name} queries, {table.dtype.name} table."
+            f"Received: {queries.dtype.name} queries, {table.values.dtype.name} table."
         )
+    given = (queries, table, targets, known_keys, known_lists, set_keys, set_lists)
+    # Two traces for all sizes: a process that ranks many models keeps no more.
+    specs = tf.nest.map_structure(_spec_of, given)
+    return _count.get_concrete_function(*specs, entity_tile)(*given, entity_tile)
+
+
+def _spec_of(tensor: tf.Tensor | None) -> tf.TensorSpec | None:
+    """Returns the kind of a tensor, of any size; None has none."""
+    return None if tensor is None else tf.TensorSpec([None] * tensor.shape.rank, tensor.dtype)
+
+
+@tf.function
+def _count(
+    queries: tf.Tensor,
+    table: RankingTable,
+    targets: tf.Tensor,
+    known_keys: tf.Tensor,
+    known_lists: tf.Tensor,
+    set_keys: tf.Tensor,
+    set_lists: tf.Tensor,
+    entity_tile: int,
+) -> tuple[tf.Tensor, tf.Tensor]:
     batch = tf.shape(queries)[0]
     missing = [[0, -batch % ROW_MULTIPLE]]
-    columns = tf.transpose(tf.pad(queries, [*missing, [0, 0]]))
-    targets = tf.pad(targets, missing)
-    known = (known_keys, tf.pad(known_lists, missing, constant_values=-1))
-    sets = (set_keys, tf.pad(set_lists, [[0, 0], *missing], constant_values=-1))
-    # By Cauchy and Schwarz no score, and no partial sum of one, is larger than this.
-    bound = norm * tf.sqrt(2.0 * tf.cast(tf.nn.l2_loss(queries), tf.float64))
-    thresholds = guess_target_scores(table, columns, targets)
-    better, equal, found = _sweep(
-        table, columns, targets, thresholds, known, sets, bound < _SAFE_SCORE, entity_tile
+    queries = tf.pad(queries, [*missing, [0, 0]])
+    asked = Asked(
+        tf.pad(targets, missing),
+        known_keys,
+        tf.pad(known_lists, missing, constant_values=-1),
+        set_keys,
+        tf.pad(set_lists, [[0, 0], *missing], constant_values=-1),
     )
+    # By Cauchy and Schwarz no score, and no partial sum of one, is larger than this.
+    bound = table.norm * tf.sqrt(2.0 * tf.cast(tf.nn.l2_loss(queries), tf.float64))
+    finite = bound < _SAFE_SCORE
+    if table.screen is None:
+        columns = tf.transpose(queries)
+        better, equal = _count_exactly(table.values, columns, asked, finite, entity_tile)
+    else:
+        # What only fills up has scores of 0 alone, and each would be looked at closely.
+        may_be = finite & (tf.range(tf.size(asked.targets)) < batch)
+        better, equal = _count_where_it_pays(
+            table.values, table.screen, queries, may_be, asked, entity_tile
+        )
+    return better[:, :batch], equal[:, :batch]
+
+
+def _count_where_it_pays(
+    table: tf.Tensor,
+    screen: Screen,
+    queries: tf.Tensor,
+    may_be: tf.Tensor,
+    asked: Asked,
+    entity_tile: int,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Counts competitors of the queries with few open scores that may be screened; else -1."""
+    # Rounded in another way than in a product, which `slack` allows for.
+    thresholds = tf.reduce_sum(tf.gather(table, asked.targets) * queries, axis=1)
+    rough = Rough.of(queries).by_columns()
+    slack = threshold_errors(screen.rows, rough, asked.targets)
+    pays = may_be & is_narrow(screen.sample, rough, thresholds, slack)
+    better = equal = tf.fill([tf.shape(asked.set_lists)[0] + 1, tf.size(asked.targets)], -1)
+    if tf.reduce_mean(tf.cast(pays, tf.float32)) > _WORTH_A_TILE:
+        limits = tf.where(pays, thresholds, 10 * _SAFE_SCORE)
+        better, equal = count_screened(
+            screen.rows, rough, (table, queries), limits, slack, asked, entity_tile
+        )
+        better, equal = tf.where(pays, better, -1), tf.where(pays, equal, -1)
+    return better, equal
+
+
+def _count_exactly(
+    table: tf.Tensor, columns: tf.Tensor, asked: Asked, finite: tf.Tensor, entity_tile: int
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Counts by float32 scores of all entities, again where a target's score was guessed wrong."""
+    thresholds = guess_target_scores(table, columns, asked.targets)
+    better, equal, found = _sweep(table, columns, asked, thresholds, finite, entity_tile)
     sweeps = tf.constant(1)
     while tf.reduce_any(found != thresholds):
         tf.debugging.assert_less(sweeps, _MAX_SWEEPS, "Matrix products are not reproducible here.")
         thresholds = found
-        better, equal, found = _sweep(
-            table, columns, targets, thresholds, known, sets, bound < _SAFE_SCORE, entity_tile
-        )
+        better, equal, found = _sweep(table, columns, asked, thresholds, finite, entity_tile)
         sweeps += 1
-    return better[:, :batch], equal[:, :batch]
+    return better, equal
 
 
 def guess_target_scores(table: tf.Tensor, columns: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
@@ -142,16 +201,14 @@ def assert_finite(scores: tf.Tensor) -> None:
 def _sweep(
     table: tf.Tensor,
     columns: tf.Tensor,
-    targets: tf.Tensor,
+    asked: Asked,
     thresholds: tf.Tensor,
-    known: tuple[tf.Tensor, tf.Tensor],
-    sets: tuple[tf.Tensor, tf.Tensor],
     finite: tf.Tensor,
     entity_tile: int,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns `(better, equal, target scores)` of one pass over all entities."""
     num_entities = tf.shape(table, tf.int64)[0]
-    lists, slots = _distinct_lists(sets[1])
+    lists, slots = distinct_lists(asked.set_lists)
     better = equal = tf.zeros_like(slots)
     found = thresholds
     for start in tf.range(0, num_entities, entity_tile):
@@ -162,69 +219,32 @@ def _sweep(
         scores = tf.linalg.matmul(table[start : tile[1]], columns)
         if not finite:
             assert_finite(scores)
-        places, rows = _targets_inside(targets, tile)
-        at_targets = tf.stack([places, rows], axis=1)
+        rows = tf.where((asked.targets >= start) & (asked.targets < tile[1]))
+        places = left_out(asked, tile)
         found = tf.tensor_scatter_nd_update(
-            found, rows[:, tf.newaxis], tf.gather_nd(scores, at_targets)
+            found, rows, tf.gather_nd(scores, places[: tf.shape(rows)[0]])
         )
-        left_out = tf.concat([at_targets, _members(*known, tile)], axis=0)
-        codes = tf.tensor_scatter_nd_update(
-            _encode(scores, thresholds), left_out, tf.zeros(tf.shape(left_out)[:1])
-        )
-        sums = tf.linalg.matmul(_masks(sets[0], lists, tile), codes)
-        sums = tf.cast(_pick(sums, slots), tf.int32)
+        with tf.control_dependencies([found]):
+            # In the memory of the product, which nobody else wants any more.
+            absent = tf.fill(tf.shape(places)[:1], -np.inf)
+            scores = tf.tensor_scatter_nd_update(scores, places, absent)
+        if tf.shape(asked.set_lists)[0] > 0:
+            codes = _encode(scores, thresholds)
+            sums = sum_members(codes, asked.set_keys, lists, slots, tile)
+        else:
+            sums = _sum_codes(scores, thresholds)
         better += sums % _EQUAL
         equal += sums // _EQUAL
     return better, equal, found
 
 
-@tf.function(jit_compile=True)
+@tf.function(jit_compile=True, reduce_retracing=True)
 def _encode(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
     return tf.where(scores > thresholds, 1.0, tf.where(scores == thresholds, float(_EQUAL), 0.0))
 
 
-def _distinct_lists(lists: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the distinct lists `[k]`, and the row of each (set, query) in their masks.
-
-    The rows are `[1 + num_sets, batch]` int32; row 0 of the masks has all entities.
-    """
-    distinct, slots = tf.unique(tf.reshape(lists, [-1]))
-    slots = tf.pad(tf.reshape(slots, tf.shape(lists)) + 1, [[1, 0], [0, 0]])
-    return distinct, slots
-
-
-def _targets_inside(
-    targets: tf.Tensor, tile: tuple[tf.Tensor, tf.Tensor, tf.Tensor]
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns places in the tile and queries of the targets that lie in it, both int64."""
-    rows = tf.reshape(tf.where((targets >= tile[0]) & (targets < tile[1])), [-1])
-    return tf.gather(targets, rows) - tile[0], rows
-
-
-def _members(
-    keys: tf.Tensor, lists: tf.Tensor, tile: tuple[tf.Tensor, tf.Tensor, tf.Tensor]
-) -> tf.Tensor:
-    """Returns `[found, 2]` int64: the members in the tile as (place in it, index in `lists`)."""
-    start, limit, num_entities = tile
-    first = lists * num_entities
-    bounds = tf.searchsorted(keys, tf.concat([first + start, first + limit], axis=0))
-    indices = tf.ragged.range(*tf.split(bounds, 2))
-    rows = indices.value_rowids()
-    places = tf.gather(keys, indices.flat_values) - tf.gather(first, rows) - start
-    return tf.stack([places, tf.cast(rows, tf.int64)], axis=1)
-
-
-def _masks(
-    keys: tf.Tensor, lists: tf.Tensor, tile: tuple[tf.Tensor, tf.Tensor, tf.Tensor]
-) -> tf.Tensor:
-    """Returns `[1 + k, entities of the tile]` of 0 and 1: all entities, then the lists."""
-    size = tile[1] - tile[0]
-    members = tf.reverse(_members(keys, lists, tile), axis=[1])
-    shape = tf.stack([tf.size(lists, tf.int64), size])
-    listed = tf.scatter_nd(members, tf.ones(tf.shape(members)[:1]), shape)
-    return tf.concat([tf.ones(tf.stack([1, size])), listed], axis=0)
-
-
-def _pick(sums: tf.Tensor, slots: tf.Tensor) -> tf.Tensor:
-    """Returns `[1 + num_sets, batch]`: for each query the rows of `sums` that are its own."""
-    return tf.transpose(tf.gather(tf.transpose(sums), tf.transpose(slots), batch_dims=1))
+@tf.function(jit_compile=True, reduce_retracing=True)
+def _sum_codes(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
+    """Returns the sums `[1, batch]` int32 over all entities of the tile."""
+    codes = tf.reduce_sum(_encode(scores, thresholds), axis=0, keepdims=True)
+    return tf.cast(codes, tf.int32)

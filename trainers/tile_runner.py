@@ -8,7 +8,8 @@ import tensorflow as tf
 
 from datasets.progress import progress
 from quatre_tf import QuatRE
-from quatre_tf.tiled_ranking import QUERY_TILE, count_tile, table_norm
+from quatre_tf.ranking_table import RankingTable, ranking_table
+from quatre_tf.tiled_ranking import QUERY_TILE, count_tile
 from trainers.ranking_side import RankingSide
 
 # For any number of them: one trace a side.
@@ -31,23 +32,33 @@ class TileRunner:
         # Called eagerly, replicas would take turns.
         self._is_compiled = strategy.num_replicas_in_sync > 1
 
-    def read_table(self) -> tuple[Any, Any]:
-        """Returns the entity table and the bound of its norms, of each replica.
+    def read_table(self, screened: bool) -> Any:
+        """Returns the `RankingTable` of each replica.
 
         To be read once a ranking: a variable that was trained sparsely is copied at every read.
-        """
-        return self._read_compiled() if self._is_compiled else self._read()
 
-    def run(
-        self, table: tuple[Any, Any], side: RankingSide, triples: np.ndarray
-    ) -> Iterator[np.ndarray]:
-        """Yields `(better, equal)` `[2, sets, tile]` int32 of consecutive triples `[n, 3]`.
+        Args:
+            screened: See `ranking_table`.
+        """
+        return (self._read_compiled if self._is_compiled else self._read)(screened)
+
+    def run(self, table: Any, side: RankingSide, triples: np.ndarray) -> np.ndarray:
+        """Returns `(better, equal)` `[2, sets, n]` int32 of triples `[n, 3]`.
 
         Args:
             table: Of `read_table`.
             side: What is asked for.
             triples: int32.
         """
+        counts = np.concatenate(list(self._tiles(table, side, triples)), axis=2)
+        rest = np.flatnonzero(counts[0, 0] < 0)
+        if rest.size:
+            again = self._tiles(table.exact, side, triples[rest])
+            counts[:, :, rest] = np.concatenate(list(again), axis=2)
+        return counts
+
+    def _tiles(self, table: Any, side: RankingSide, triples: np.ndarray) -> Iterator[np.ndarray]:
+        """Yields what `count_tile` counts of consecutive triples, `[2, sets, tile]` int32."""
         index = tf.constant(side.known_keys), tf.constant(side.set_keys)
         arrays = (triples, side.targets(triples), side.known_lists(triples))
         set_lists = side.set_lists(triples)
@@ -62,12 +73,12 @@ class TileRunner:
         for first in progress(starts, f"Ranking {side.name}s"):
             tiles = distribute(lambda context, first=first: tile(context, first))
             count = self._count_compiled if self._is_compiled else self._count
-            yield count(side.name, (tiles, *table, *index)).numpy()
+            yield count(side.name, (tiles, table, *index)).numpy()
 
-    def _read(self) -> tuple[Any, Any]:
-        def read() -> tuple[tf.Tensor, tf.Tensor]:
+    def _read(self, screened: bool) -> Any:
+        def read() -> RankingTable:
             table = tf.convert_to_tensor(self.model.entities.embeddings.value)
-            return table, table_norm(table)
+            return ranking_table(table, screened)
 
         return self._strategy.run(read)
 
@@ -76,15 +87,14 @@ class TileRunner:
 
         def count(
             tile: tuple[tf.Tensor, ...],
-            table: tf.Tensor,
-            norm: tf.Tensor,
+            table: RankingTable,
             known_keys: tf.Tensor,
             set_keys: tf.Tensor,
         ) -> tf.Tensor:
             triples, targets, known_lists, set_lists = tile
             queries = self._queries.get_concrete_function(side, _TRIPLES)(triples)
             known, sets = (known_keys, known_lists), (set_keys, set_lists)
-            return tf.stack(count_tile(queries, table, norm, targets, *known, *sets))
+            return tf.stack(count_tile(queries, table, targets, *known, *sets))
 
         return self._strategy.gather(self._strategy.run(count, tensors), axis=2)
 

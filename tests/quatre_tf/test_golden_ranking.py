@@ -10,6 +10,7 @@ from datasets.known_triples import index_heads, index_tails
 from datasets.type_constraints import slot_entities
 from quatre_tf import ranking, tiled_ranking
 from quatre_tf.metrics import rank_metrics
+from quatre_tf.ranking_table import ranking_table
 from tests.golden import NAMES, folder_from, load_golden, model_with
 
 
@@ -29,17 +30,16 @@ def keys_of(known, size):
 
 def ranks_of(queries, model, targets, known, pairs, slots, relations):
     """Optimistic ranks [2, n]: among all entities, and under the type constraint."""
-    table = tf.convert_to_tensor(model.entities.embeddings)
+    table = ranking_table(tf.convert_to_tensor(model.entities.embeddings), screened=False)
     keys, lists = np.zeros(0, np.int64), np.full(len(targets), -1)
     if known is not None:
-        keys, lists = keys_of(known, len(table)), np.searchsorted(known.keys, pairs)
+        keys, lists = keys_of(known, len(table.values)), np.searchsorted(known.keys, pairs)
     ranks = []
     for start in range(0, len(targets), 512):
         rows = slice(start, start + 512)
         counts = tiled_ranking.count_tile(
             queries[rows],
             table,
-            tiled_ranking.table_norm(table),
             *map(tf.constant, (targets[rows], keys, lists[rows])),
             *map(tf.constant, (slots.keys, relations[np.newaxis, rows])),
         )

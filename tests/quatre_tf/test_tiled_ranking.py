@@ -2,80 +2,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from quatre_tf import ranking, tiled_ranking
-
-# (entities, queries) of a tile: shapes are compiled once each, so there are few.
-TILES = [(3072, 512), (3, 2), (4, 16)]
-
-
-def keys_of(lists, num_entities):
-    """The ascending keys of lists of entities."""
-    keys = [i * num_entities + e for i, entities in enumerate(lists) for e in sorted(entities)]
-    return tf.constant(keys, tf.int64)
-
-
-def count(queries, table, targets, known, sets, tile=TILES[0]):
-    """`count_tile` of any number of queries; `sets` is a list of (lists, list of each query)."""
-    queries, table = (tf.constant(x, tf.float32) for x in (queries, table))
-    lists = [members for set_lists, _ in sets for members in set_lists]
-    offsets = np.cumsum([0, *(len(set_lists) for set_lists, _ in sets)])
-    rows = [np.asarray(of) + o for (_, of), o in zip(sets, offsets, strict=False)]
-    set_lists = np.array(rows, np.int64).reshape(len(sets), len(queries))
-    counts = [np.zeros([2, 1 + len(sets), 0])]
-    for start in range(0, len(queries), tile[1]):
-        part = slice(start, start + tile[1])
-        result = tiled_ranking.count_tile(
-            queries[part],
-            table,
-            tiled_ranking.table_norm(table),
-            tf.constant(targets[part], tf.int64),
-            keys_of(known, len(table)),
-            tf.range(len(queries), dtype=tf.int64)[part],
-            keys_of(lists, len(table)),
-            tf.constant(set_lists[:, part]),
-            tile[0],
-        )
-        counts.append(tf.stack(result).numpy())
-    return np.concatenate(counts, axis=2)
-
-
-def naive(scores, targets, known, sets):
-    """Candidate by candidate, as a person would count: [2, 1 + sets, queries]."""
-    everyone = range(scores.shape[1])
-    candidates = [[everyone] * len(scores), *([lists[i] for i in of] for lists, of in sets)]
-    result = np.zeros([2, len(candidates), len(scores)])
-    for s, of_queries in enumerate(candidates):
-        for q, members in enumerate(of_queries):
-            others = [e for e in members if e != targets[q] and e not in known[q]]
-            result[0, s, q] = sum(scores[q, e] > scores[q, targets[q]] for e in others)
-            result[1, s, q] = sum(scores[q, e] == scores[q, targets[q]] for e in others)
-    return result
-
-
-@st.composite
-def cases(draw):
-    """Small integers, so that ties are the rule; lists from empty to all."""
-    num_entities = draw(st.sampled_from([1, 7]))
-    batch = draw(st.integers(0, 8))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    entities = st.lists(st.integers(0, num_entities - 1), unique=True)
-    some = st.one_of(st.just([]), st.just(list(range(num_entities))), entities)
-    # As in an evaluation: a set has a list a relation, and queries share it.
-    sets = []
-    for _ in range(draw(st.integers(0, 2))):
-        lists = draw(st.lists(some, min_size=1, max_size=3))
-        sets.append((lists, rng.integers(0, len(lists), batch)))
-    known = [draw(some) for _ in range(batch)]
-    return (
-        rng.integers(-1, 2, [batch, 3]),
-        rng.integers(-1, 2, [num_entities, 3]),
-        rng.integers(0, num_entities, batch),
-        known,
-        sets,
-        draw(st.sampled_from(TILES)),
-    )
+from tests.quatre_tf.counting import cases, count, naive
 
 
 @given(cases())
@@ -112,9 +41,7 @@ def test_a_wrong_guess_of_the_targets_scores_is_made_good(case, monkeypatch):
         lambda table, columns, targets: tf.zeros_like(targets, tf.float32),
     )
     # A fresh trace: the usual one has the usual guess.
-    monkeypatch.setattr(
-        tiled_ranking, "count_tile", tf.function(tiled_ranking.count_tile.python_function)
-    )
+    monkeypatch.setattr(tiled_ranking, "_count", tf.function(tiled_ranking._count.python_function))
     np.testing.assert_array_equal(count(*case), expected)
 
 

@@ -1,0 +1,106 @@
+"""Lists of entities in a tile of scores: known answers, and the members of candidate sets.
+
+A tile has the scores of consecutive entities for some queries. It is named by the int64 triple
+`(start, limit, num_entities)`: its first entity, that after its last, and how many there are.
+Lists are ascending int64 keys `list * num_entities + entity`; a list of -1 is empty.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+Tile = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
+
+
+class Asked(NamedTuple):
+    """What queries are asked for; all int64.
+
+    Attributes:
+        targets: `[batch]`, the true answers.
+        known_keys: `[known]`, lists of answers that do not compete.
+        known_lists: `[batch]`, that of each query.
+        set_keys: `[members]`, lists of candidates.
+        set_lists: `[num_sets, batch]`, for each set beside all entities that of each query.
+    """
+
+    targets: tf.Tensor
+    known_keys: tf.Tensor
+    known_lists: tf.Tensor
+    set_keys: tf.Tensor
+    set_lists: tf.Tensor
+
+
+def left_out(asked: Asked, tile: Tile) -> tf.Tensor:
+    """Returns `[found, 2]` int64: (place in the tile, query) of all that does not compete.
+
+    The targets come first, in the order of their queries.
+    """
+    inside = tf.where((asked.targets >= tile[0]) & (asked.targets < tile[1]))
+    at_targets = tf.concat([tf.gather(asked.targets, inside) - tile[0], inside], axis=1)
+    return tf.concat([at_targets, members(asked.known_keys, asked.known_lists, tile)], axis=0)
+
+
+def members(keys: tf.Tensor, lists: tf.Tensor, tile: Tile) -> tf.Tensor:
+    """Returns `[found, 2]` int64: the members in the tile as (place in it, index in `lists`)."""
+    start, limit, num_entities = tile
+    first = lists * num_entities
+    ends_of_lists = tf.concat([first + start, first + limit], axis=0)
+    starts, limits = tf.split(tf.searchsorted(keys, ends_of_lists, out_type=tf.int64), 2)
+    ends = tf.cumsum(limits - starts)
+    found = tf.range(tf.reduce_sum(limits - starts))
+    # Row ids of a ragged tensor would take a mask of [lists, longest of them].
+    rows = tf.searchsorted(ends, found, side="right", out_type=tf.int64)
+    listed = tf.gather(keys, found + tf.gather(limits - ends, rows))
+    places = listed - tf.gather(first, rows) - start
+    return tf.stack([places, rows], axis=1)
+
+
+def contains(keys: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:
+    """Returns whether each key that is wanted is there; both are int64 of any shape."""
+    flat = tf.reshape(wanted, [-1])
+    # A key is there if it and the next number have different insertion points.
+    here, after = tf.split(tf.searchsorted(keys, tf.concat([flat, flat + 1], axis=0)), 2)
+    return tf.reshape(here < after, tf.shape(wanted))
+
+
+def distinct_lists(lists: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the distinct lists `[k]`, and the row of each (set, query) in their masks.
+
+    Args:
+        lists: `[num_sets, batch]` int64.
+
+    Returns:
+        The lists, and rows `[1 + num_sets, batch]` int32; row 0 of the masks has all entities.
+    """
+    distinct, slots = tf.unique(tf.reshape(lists, [-1]))
+    slots = tf.pad(tf.reshape(slots, tf.shape(lists)) + 1, [[1, 0], [0, 0]])
+    return distinct, slots
+
+
+def sum_members(
+    codes: tf.Tensor, keys: tf.Tensor, lists: tf.Tensor, slots: tf.Tensor, tile: Tile
+) -> tf.Tensor:
+    """Sums codes over the members of each set of candidates: a product with 0/1 masks.
+
+    Args:
+        codes: `[entities of the tile, batch]` float32.
+        keys: `[members]` int64, of the sets.
+        lists: Of `distinct_lists`.
+        slots: Of `distinct_lists`.
+        tile: The tile.
+
+    Returns:
+        `[1 + num_sets, batch]` int32, all entities first; exact up to sums of 2^24.
+    """
+    sums = tf.linalg.matmul(_masks(keys, lists, tile), codes)
+    picked = tf.gather(tf.transpose(sums), tf.transpose(slots), batch_dims=1)
+    return tf.cast(tf.transpose(picked), tf.int32)
+
+
+def _masks(keys: tf.Tensor, lists: tf.Tensor, tile: Tile) -> tf.Tensor:
+    """Returns `[1 + k, entities of the tile]` of 0 and 1: all entities, then the lists."""
+    size = tile[1] - tile[0]
+    places = tf.reverse(members(keys, lists, tile), axis=[1])
+    shape = tf.stack([tf.size(lists, tf.int64), size])
+    listed = tf.scatter_nd(places, tf.ones(tf.shape(places)[:1]), shape)
+    return tf.concat([tf.ones(tf.stack([1, size])), listed], axis=0)
