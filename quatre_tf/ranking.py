@@ -123,7 +123,10 @@ def rank_queries(
     query_tile: int = QUERY_TILE,
     entity_tile: int = ENTITY_TILE,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Counts the competitors of any number of queries, tile by tile in bounded memory.
+    """Counts the competitors of any number of queries, tile by tile.
+
+    The memory is that of the tiles, and half of the table's for many queries on a processor that
+    is quick in bfloat16 (`quatre_tf.ranking_table.screening_pays`).
 
     For constrained candidates beside all of them see `quatre_tf.tiled_ranking.count_tile`.
 
@@ -149,7 +152,11 @@ def rank_queries(
     targets = tf.cast(targets, tf.int64)
     keys = _list_keys(known, table.shape[0])
     nothing = tf.zeros([0], tf.int64), tf.zeros([0, query_tile], tf.int64)
-    entities = ranking_table(table, screening_pays(*table.shape))
+    # What is not float32 is refused by `count_tile`.
+    screened = table.dtype == tf.float32 and screening_pays(
+        table.shape[0], table.shape[1], len(queries)
+    )
+    entities = ranking_table(table, screened)
 
     def count(entities: RankingTable, rows: np.ndarray) -> np.ndarray:
         counts = [np.zeros([2, 0], np.int32)]

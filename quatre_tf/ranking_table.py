@@ -15,10 +15,11 @@ _UNSEEN = 1.2e-19
 _QUICKER = 2.0
 # Rows whose norms are taken at once.
 _ROWS = 1024
-# Rows of a sample, or a few more.
+# Rows of a sample.
 _SAMPLE = 512
-# Floats of a table below which the operations around the products cost more than they save.
-_LARGE = 2**20
+# Below so many floats of a table or of a row the operations around the products cost more than they
+# save, and below so many queries the copy of the table does.
+_LARGE, _WIDE, _MANY = 2**20, 256, 512
 
 
 class Rough(NamedTuple):
@@ -89,8 +90,8 @@ def ranking_table(values: tf.Tensor, screened: bool) -> RankingTable:
     if not screened:
         return RankingTable(values, norm, None)
     rows = Rough.of(values)
-    # Of the whole table: neighbours in the order of names are often alike.
-    picked = tf.range(0, tf.shape(values)[0], max(1, values.shape[0] // _SAMPLE))
+    # At random: neighbours in the order of names are often alike, and so is every second.
+    picked = tf.random.stateless_uniform([_SAMPLE], (0, 0), 0, tf.shape(values)[0], tf.int32)
     sample = Rough(*(tf.gather(part, picked) for part in rows))
     return RankingTable(values, norm, Screen(rows, sample))
 
@@ -124,13 +125,14 @@ def table_bytes(num_entities: int, width: int) -> int:
     return num_entities * (2 * width + 2 * 4)
 
 
-def screening_pays(num_entities: int, width: int) -> bool:
+def screening_pays(num_entities: int, width: int, num_queries: int) -> bool:
     """Returns whether ranking among a table of this shape is quicker with bfloat16 products first.
 
     That is so on a processor with matrix instructions for bfloat16 (AMX), if the products are
     large. Whether they are used is measured, once a process, in some 20 milliseconds.
     """
-    return num_entities * width >= _LARGE and _has_quick_bfloat16()
+    is_large = num_entities * width >= _LARGE and width >= _WIDE and num_queries >= _MANY
+    return is_large and _has_quick_bfloat16()
 
 
 @functools.cache

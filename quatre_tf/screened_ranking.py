@@ -31,8 +31,9 @@ from quatre_tf.ranking_table import ROW_MULTIPLE, Rough
 GROUP = ROW_MULTIPLE
 # The share of a query's scores that may be open; beyond it float32 for all is quicker.
 _NARROW = 0.02
-# Tiles whose open blocks are settled together.
+# Tiles whose open blocks are settled together, and how many blocks they may be: some 10 MB.
 _SPAN = 8
+_MOST_BLOCKS = 2**17
 # Entities that are gathered at once.
 _CHUNK = 1024
 # Below every score that is ranked, and exactly what it is in bfloat16.
@@ -57,7 +58,7 @@ def is_narrow(sample: Rough, queries: Rough, thresholds: tf.Tensor, slack: tf.Te
 
 def threshold_errors(table: Rough, queries: Rough, targets: tf.Tensor) -> tf.Tensor:
     """Returns `[batch]`: how far apart two roundings of a target's score in float32 may be."""
-    return _sum_error(queries) * queries.norms * tf.gather(table.norms, targets)
+    return 1.01 * _sum_error(queries) * queries.norms * tf.gather(table.norms, targets)
 
 
 def count_screened(
@@ -67,9 +68,9 @@ def count_screened(
     thresholds: tf.Tensor,
     slack: tf.Tensor,
     asked: Asked,
-    entity_tile: int,
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Counts as `quatre_tf.tiled_ranking.count_tile`.
+    entity_tile: tf.Tensor,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Counts as `quatre_tf.tiled_ranking.count_tile`, or gives up.
 
     Args:
         table: The entities, by rows.
@@ -79,16 +80,18 @@ def count_screened(
             counts are 0 then.
         slack: `[batch]`, of `threshold_errors`.
         asked: What the queries are asked for.
-        entity_tile: Entities scored at once.
+        entity_tile: Entities scored at once, int64.
 
     Returns:
-        `(better, equal)`, both `[1 + num_sets, batch]` int32.
+        `(better, equal, done)`: both `[1 + num_sets, batch]` int32, to be used only if `done`: the
+        sample of `is_narrow` may have been misleading, and open scores take memory.
     """
     num_entities = tf.size(table.norms, tf.int64)
     grouped = tf.reshape(asked.targets, [-1, GROUP])
     lists, slots = distinct_lists(asked.set_lists)
     better = equal = tf.zeros_like(slots)
-    for first in tf.range(0, num_entities, _SPAN * entity_tile):
+    first, done = tf.constant(0, tf.int64), tf.constant(True)
+    while done and first < num_entities:
         tf.autograph.experimental.set_loop_options(parallel_iterations=1)
         limit = tf.minimum(first + _SPAN * entity_tile, num_entities)
         words = tf.TensorArray(
@@ -110,10 +113,31 @@ def count_screened(
                 sums, opened = _compare(scores, part, queries, thresholds, slack, with_codes=False)
                 better += sums
             words = words.write(words.size(), opened)
-        found = _settle(*exact, grouped, _open_blocks(words.concat(), first))
-        more = _sum_settled(*found, asked, num_entities)
-        better, equal = better + more[0], equal + more[1]
-    return better, equal
+        gathered = words.concat()
+        done = tf.math.count_nonzero(gathered, dtype=tf.int32) <= _MOST_BLOCKS
+        if done:
+            found = _settle(*exact, grouped, _open_blocks(gathered, first))
+            more = _sum_settled(*found, asked, num_entities)
+            better, equal = better + more[0], equal + more[1]
+        first = limit
+    return better, equal, done
+
+
+def score_errors(scores: tf.Tensor, table: Rough, queries: Rough) -> tf.Tensor:
+    """Returns bounds `[entities, batch]` of how wrong scores in bfloat16 may be.
+
+    Args:
+        scores: `[entities, batch]`, the product of the two next, as float32.
+        table: Entities, by rows.
+        queries: By columns.
+    """
+    query_errors = queries.errors + _sum_error(queries) * queries.norms
+    errors = table.norms[:, tf.newaxis] * query_errors
+    errors += table.errors[:, tf.newaxis] * queries.norms
+    # The product is rounded to bfloat16 once more at its end; without oneDNN it is cut off there.
+    errors += 2.0**-7 * tf.abs(scores)
+    # A hundredth more: for what is computed here in float32.
+    return 1.01 * errors
 
 
 def _sum_error(queries: Rough) -> tf.Tensor:
@@ -146,13 +170,7 @@ def _compare(
         for query j of the group.
     """
     scores = tf.cast(scores, tf.float32)
-    query_errors = queries.errors + _sum_error(queries) * queries.norms
-    error = table.norms[:, tf.newaxis] * query_errors
-    error += table.errors[:, tf.newaxis] * queries.norms
-    # The product was rounded to bfloat16 once more at its end.
-    error += slack + 2.0**-8 * tf.abs(scores)
-    # A hundredth more: for what is computed here in float32.
-    error *= 1.01
+    error = score_errors(scores, table, queries) + slack
     better = scores - error > thresholds
     opened = ~(better | (scores + error < thresholds))
     weights = tf.constant([2.0**j for j in range(GROUP)])

@@ -37,6 +37,8 @@ _EQUAL = 4096
 # Far below the largest float32, 3.4e38: room for the rounding of the bound itself.
 _SAFE_SCORE = 1e37
 _MAX_SWEEPS = 3
+# More queries than this are filled up to a multiple of it: each number of them is compiled.
+_BATCH_MULTIPLE = 64
 # The share of queries with few open scores from which on they are worth a product in bfloat16.
 _WORTH_A_TILE = 0.4
 
@@ -121,7 +123,11 @@ def _count(
     entity_tile: int,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     batch = tf.shape(queries)[0]
-    missing = [[0, -batch % ROW_MULTIPLE]]
+    missing = [[0, -batch % tf.where(batch > _BATCH_MULTIPLE, _BATCH_MULTIPLE, ROW_MULTIPLE)]]
+    # Tiles of about one size: a product of a last row by itself would be rounded otherwise.
+    num_entities = tf.shape(table.values, tf.int64)[0]
+    num_tiles = tf.maximum(-(-num_entities // entity_tile), 1)
+    tile = -(-num_entities // num_tiles)
     queries = tf.pad(queries, [*missing, [0, 0]])
     asked = Asked(
         tf.pad(targets, missing),
@@ -135,12 +141,12 @@ def _count(
     finite = bound < _SAFE_SCORE
     if table.screen is None:
         columns = tf.transpose(queries)
-        better, equal = _count_exactly(table.values, columns, asked, finite, entity_tile)
+        better, equal = _count_exactly(table.values, columns, asked, finite, tile)
     else:
         # What only fills up has scores of 0 alone, and each would be looked at closely.
         may_be = finite & (tf.range(tf.size(asked.targets)) < batch)
         better, equal = _count_where_it_pays(
-            table.values, table.screen, queries, may_be, asked, entity_tile
+            table.values, table.screen, queries, may_be, asked, tile
         )
     return better[:, :batch], equal[:, :batch]
 
@@ -151,7 +157,7 @@ def _count_where_it_pays(
     queries: tf.Tensor,
     may_be: tf.Tensor,
     asked: Asked,
-    entity_tile: int,
+    entity_tile: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Counts competitors of the queries with few open scores that may be screened; else -1."""
     # Rounded in another way than in a product, which `slack` allows for.
@@ -162,15 +168,15 @@ def _count_where_it_pays(
     better = equal = tf.fill([tf.shape(asked.set_lists)[0] + 1, tf.size(asked.targets)], -1)
     if tf.reduce_mean(tf.cast(pays, tf.float32)) > _WORTH_A_TILE:
         limits = tf.where(pays, thresholds, 10 * _SAFE_SCORE)
-        better, equal = count_screened(
+        better, equal, done = count_screened(
             screen.rows, rough, (table, queries), limits, slack, asked, entity_tile
         )
-        better, equal = tf.where(pays, better, -1), tf.where(pays, equal, -1)
+        better, equal = tf.where(pays & done, better, -1), tf.where(pays & done, equal, -1)
     return better, equal
 
 
 def _count_exactly(
-    table: tf.Tensor, columns: tf.Tensor, asked: Asked, finite: tf.Tensor, entity_tile: int
+    table: tf.Tensor, columns: tf.Tensor, asked: Asked, finite: tf.Tensor, entity_tile: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Counts by float32 scores of all entities, again where a target's score was guessed wrong."""
     thresholds = guess_target_scores(table, columns, asked.targets)
@@ -204,7 +210,7 @@ def _sweep(
     asked: Asked,
     thresholds: tf.Tensor,
     finite: tf.Tensor,
-    entity_tile: int,
+    entity_tile: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns `(better, equal, target scores)` of one pass over all entities."""
     num_entities = tf.shape(table, tf.int64)[0]

@@ -29,7 +29,7 @@ class Evaluator:
         candidates: Candidate sets (`datasets.type_constraints.CANDIDATE_SETS`).
         strategy: Its replicas share the queries; None: the default strategy.
         memory_limit_mb: What ranking may take beside the model and the graph, in MiB; None: what
-            it needs, which is always the same.
+            it needs: always the same, and a copy of the table in half its memory where that pays.
         screened: Whether scores are taken in bfloat16 first (`quatre_tf.screened_ranking`), if
             there is room; None: where it is quicker. The ranks are the same.
     """
@@ -85,8 +85,8 @@ class Evaluator:
             ConfigError: The memory limit is below what is needed.
             TrainingError: A score is NaN or infinite, or all candidates of every query score alike.
         """
-        screened = self._plan_memory(4 * model.embedding_dim)
         triples = self._triples(split, max_triples)
+        screened = self._plan_memory(4 * model.embedding_dim, len(triples))
         runner = self._runner_of(model)
         table = runner.read_table(screened)
         # Queries of one relation together share the masks of their candidates.
@@ -121,7 +121,7 @@ class Evaluator:
             triples = triples[np.sort(rng.choice(len(triples), max_triples, replace=False))]
         return triples
 
-    def _plan_memory(self, width: int) -> bool:
+    def _plan_memory(self, width: int, num_queries: int) -> bool:
         """Returns whether scores are screened in bfloat16, if that pays and there is room."""
         tiles = self._strategy.num_replicas_in_sync * tile_bytes(width)
         needed = tiles + sum(side.nbytes for side in self._sides)
@@ -136,7 +136,7 @@ class Evaluator:
         has_room = self._memory_limit_mb is None or needed + copies <= self._memory_limit_mb * 2**20
         if self._screened is not None:
             return has_room and self._screened
-        return has_room and screening_pays(self._graph.num_entities, width)
+        return has_room and screening_pays(self._graph.num_entities, width, num_queries)
 
 
 def _counts(

@@ -69,7 +69,13 @@ _OF_DATASET: dict[str, dict[str, dict[str, Any]]] = {
         "nations": {"embedding_dim": 32, "epochs": 100, "validate_every": 10},
     },
     "strong": {
-        "wn18rr": {"n3": 0.1},
+        "wn18rr": {
+            "embedding_dim": 256,
+            "learning_rate": 0.2,
+            "n3": 0.1,
+            "epochs": 16,
+            "validate_every": 4,
+        },
         "fb15k237": {"embedding_dim": 512, "epochs": 24, "validate_every": 4},
         "fb15k": {
             "embedding_dim": 384,

@@ -71,6 +71,51 @@ def test_equal_rows_are_ties(rng):
     assert set(counts[0, 0]) <= {0, 50, 100}
 
 
+def by_columns(*values):
+    return ranking_table.Rough.of(tf.constant([values], tf.float32)).by_columns()
+
+
+# Of one element each, so that nothing is lost by the inequality of Cauchy and Schwarz.
+@pytest.mark.parametrize(
+    ("entity", "query"),
+    [
+        (1 + 2.0**-8 - 2.0**-20, 1.0),  # rounded down by nearly half a digit
+        (1.0, 1 + 2.0**-8 - 2.0**-20),
+        (1 + 2.0**-8 - 2.0**-20, -1 - 2.0**-8 + 2.0**-20),
+        (255.0, 129.0),  # 32,895 has more digits than bfloat16
+    ],
+)
+def test_bounds_of_scores_hold_and_are_close(entity, query):
+    """Each term by itself is needed where the others vanish."""
+    row = ranking_table.Rough.of(tf.constant([[entity]], tf.float32))
+    column = by_columns(query)
+    scores = tf.cast(tf.linalg.matmul(row.values, column.values), tf.float32)
+    (bound,) = screened_ranking.score_errors(scores, row, column).numpy().ravel()
+    exact = np.float64(np.float32(entity)) * np.float64(np.float32(query))
+    error = abs(exact - scores.numpy().item())
+    assert error <= bound
+    assert bound - error < 2.0**-6 * abs(exact)
+
+
+@pytest.mark.parametrize("side", ["table", "queries"])
+def test_the_bound_covers_what_rounding_took(side):
+    """Elements rounded down by nearly half a digit, in sums that cancel: only the bound is left."""
+    digit = 2.0**-8 - 2.0**-20
+    long = np.tile([1 + digit, -1 - digit], 50).astype(np.float32)
+    exact = np.sign(long)
+    # The products with signs add up what was lost; a last element takes the sum away.
+    rounded, whole = np.append(long, 100.0), np.append(exact, -1.0)
+    row, column = (rounded, whole) if side == "table" else (whole, rounded)
+    table = ranking_table.Rough.of(tf.constant([row], tf.float32))
+    queries = by_columns(*column)
+    scores = tf.cast(tf.linalg.matmul(table.values, queries.values), tf.float32)
+    np.testing.assert_allclose(scores, [[0.0]], atol=1e-3)
+    error = abs(float(rounded.astype(np.float64) @ whole) - scores.numpy().item())
+    bound = screened_ranking.score_errors(scores, table, queries).numpy().item()
+    assert 0.3 < error <= bound
+    assert bound < 2 * error
+
+
 @given(st.integers(0, 2**32), st.integers(-30, 15), st.integers(1, 300))
 @settings(max_examples=50, deadline=None)
 def test_bounds_of_rounded_vectors_hold(seed, exponent, width):
@@ -91,6 +136,14 @@ def test_bounds_of_rounded_vectors_are_not_idle(rng):
     np.testing.assert_allclose(rough.norms, norms, rtol=3e-3)
     # Rounded to 8 bits.
     assert (rough.errors < norms * 2.0**-8).numpy().all()
+
+
+def test_too_many_open_scores_are_left_to_the_caller(rng, monkeypatch):
+    """The sample may not have shown them, and each takes memory."""
+    case = close_race(rng)
+    monkeypatch.setattr(screened_ranking, "_MOST_BLOCKS", 50)
+    monkeypatch.setattr(tiled_ranking, "_count", tf.function(tiled_ranking._count.python_function))
+    assert (count(*case, screened=True) == -1).all()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e38])
@@ -156,8 +209,9 @@ def test_rank_queries_counts_all(rng, monkeypatch):
 def test_screening_pays_for_large_products_where_bfloat16_is_quick(monkeypatch):
     for quick in (True, False):
         monkeypatch.setattr(ranking_table, "_has_quick_bfloat16", lambda quick=quick: quick)
-        assert ranking_table.screening_pays(40_943, 1024) is quick
-        assert not ranking_table.screening_pays(271, 400)
+        assert ranking_table.screening_pays(40_943, 1024, 3_000) is quick
+        for shape in ((271, 1024, 3_000), (40_943, 128, 3_000), (40_943, 1024, 100)):
+            assert not ranking_table.screening_pays(*shape)
 
 
 @pytest.mark.parametrize(("factor", "expected"), [(3, True), (1.5, False)])

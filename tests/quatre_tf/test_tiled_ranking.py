@@ -66,6 +66,15 @@ def test_tile_agrees_with_the_scores_of_few_queries(case):
     np.testing.assert_array_equal(count(*case)[:, 0, :3], tf.stack(counts))
 
 
+def test_an_entity_too_many_for_a_tile_is_rounded_as_the_others(rng):
+    """A product of one row would be rounded otherwise: equal entities would not be equal."""
+    table = rng.normal(size=[3073, 1024])
+    table[3072] = table[0]
+    queries = rng.normal(size=[32, 1024])
+    counts = count(queries, table, np.full(32, 3072), [[]] * 32, [])
+    np.testing.assert_array_equal(counts[1, 0], 1)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("entity", [0, 3999], ids=["first tile", "last tile"])
 def test_scores_that_are_not_finite_are_an_error(case, value, entity):
@@ -83,8 +92,11 @@ def test_products_that_overflow_are_an_error_and_large_ones_are_not():
 
 
 @pytest.mark.parametrize("dtype", [tf.bfloat16, tf.float16])
-def test_ranks_are_never_taken_from_low_precision(dtype):
+def test_ranks_are_never_taken_from_low_precision(monkeypatch, dtype):
     queries, table = tf.ones([1, 4], dtype), tf.ones([3, 4], dtype)
+    with pytest.raises(TypeError, match=f"float32 scores. Received: {dtype.name} queries"):
+        ranking.rank_queries(queries, table, [0])
+    monkeypatch.setattr(ranking, "screening_pays", lambda *_: True)
     with pytest.raises(TypeError, match=f"float32 scores. Received: {dtype.name} queries"):
         ranking.rank_queries(queries, table, [0])
     with pytest.raises(TypeError, match=f"float32 scores. Received: {dtype.name}"):

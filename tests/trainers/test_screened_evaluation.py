@@ -75,7 +75,7 @@ def test_it_is_screened_where_that_pays(graph, passes, monkeypatch, pays):
     asked = []
     monkeypatch.setattr(evaluator, "screening_pays", lambda *shape: asked.append(shape) or pays)
     Evaluator(graph).rank(build(), "test")
-    assert asked == [(SIZE, 64)]
+    assert asked == [(SIZE, 64, 1100)]
     assert len(passes) == (4 if pays else 2)
 
 
