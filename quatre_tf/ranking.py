@@ -12,6 +12,7 @@ would get perfect ranks.
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.ranking_lists import Asked
 from quatre_tf.ranking_table import ROW_MULTIPLE, RankingTable, ranking_table, screening_pays
 from quatre_tf.tiled_ranking import (
     ENTITY_TILE,
@@ -162,9 +163,9 @@ def rank_queries(
         counts = [np.zeros([2, 0], np.int32)]
         for start in range(0, len(rows), query_tile):
             part = rows[start : start + query_tile]
-            tile = (tf.gather(queries, part), entities, tf.gather(targets, part), keys)
-            lists = tf.constant(part), nothing[0], nothing[1][:, : len(part)]
-            better, equal = count_tile(*tile, *lists, entity_tile)
+            no_sets = nothing[0], nothing[1][:, : len(part)]
+            asked = Asked(tf.gather(targets, part), keys, tf.constant(part), *no_sets)
+            better, equal = count_tile(tf.gather(queries, part), entities, asked, entity_tile)
             counts.append(tf.concat([better, equal], axis=0).numpy())
         return np.concatenate(counts, axis=1)
 

@@ -62,28 +62,18 @@ def tile_bytes(width: int, entity_tile: int = ENTITY_TILE, query_tile: int = QUE
 
 
 def count_tile(
-    queries: tf.Tensor,
-    table: RankingTable,
-    targets: tf.Tensor,
-    known_keys: tf.Tensor,
-    known_lists: tf.Tensor,
-    set_keys: tf.Tensor,
-    set_lists: tf.Tensor,
-    entity_tile: int = ENTITY_TILE,
+    queries: tf.Tensor, table: RankingTable, asked: Asked, entity_tile: int = ENTITY_TILE
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Counts competitors among all entities, and among those of further candidate sets.
 
     Entities are listed by ascending int64 keys `list * num_entities + entity`: the known answers
     of queries, and the members of candidate sets. A query names its list; -1 names an empty one.
+    A target is ranked whether or not a set has it.
 
     Args:
         queries: `[batch, width]` float32; at most `QUERY_TILE` are meant.
         table: The entities.
-        targets: `[batch]` int64, the true answers: ranked whether or not a set has them.
-        known_keys: `[known]` int64: lists of answers that do not compete.
-        known_lists: `[batch]` int64.
-        set_keys: `[members]` int64: lists of candidates.
-        set_lists: `[num_sets, batch]` int64: for each further set the candidates of a query.
+        asked: What the queries are asked for.
         entity_tile: Entities scored at once, at most 4095.
 
     Returns:
@@ -100,7 +90,7 @@ def count_tile(
             "Ranks are taken from float32 scores. "
             f"Received: {queries.dtype.name} queries, {table.values.dtype.name} table."
         )
-    given = (queries, table, targets, known_keys, known_lists, set_keys, set_lists)
+    given = (queries, table, asked)
     # Two traces for all sizes: a process that ranks many models keeps no more.
     specs = tf.nest.map_structure(_spec_of, given)
     return _count.get_concrete_function(*specs, entity_tile)(*given, entity_tile)
@@ -113,14 +103,7 @@ def _spec_of(tensor: tf.Tensor | None) -> tf.TensorSpec | None:
 
 @tf.function
 def _count(
-    queries: tf.Tensor,
-    table: RankingTable,
-    targets: tf.Tensor,
-    known_keys: tf.Tensor,
-    known_lists: tf.Tensor,
-    set_keys: tf.Tensor,
-    set_lists: tf.Tensor,
-    entity_tile: int,
+    queries: tf.Tensor, table: RankingTable, asked: Asked, entity_tile: int
 ) -> tuple[tf.Tensor, tf.Tensor]:
     batch = tf.shape(queries)[0]
     missing = [[0, -batch % tf.where(batch > _BATCH_MULTIPLE, _BATCH_MULTIPLE, ROW_MULTIPLE)]]
@@ -129,12 +112,10 @@ def _count(
     num_tiles = tf.maximum(-(-num_entities // entity_tile), 1)
     tile = -(-num_entities // num_tiles)
     queries = tf.pad(queries, [*missing, [0, 0]])
-    asked = Asked(
-        tf.pad(targets, missing),
-        known_keys,
-        tf.pad(known_lists, missing, constant_values=-1),
-        set_keys,
-        tf.pad(set_lists, [[0, 0], *missing], constant_values=-1),
+    asked = asked._replace(
+        targets=tf.pad(asked.targets, missing),
+        known_lists=tf.pad(asked.known_lists, missing, constant_values=-1),
+        set_lists=tf.pad(asked.set_lists, [[0, 0], *missing], constant_values=-1),
     )
     # By Cauchy and Schwarz no score, and no partial sum of one, is larger than this.
     bound = table.norm * tf.sqrt(2.0 * tf.cast(tf.nn.l2_loss(queries), tf.float64))

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from datasets.progress import progress
 from quatre_tf import QuatRE
+from quatre_tf.ranking_lists import Asked
 from quatre_tf.ranking_table import RankingTable, ranking_table
 from quatre_tf.tiled_ranking import QUERY_TILE, count_tile
 from trainers.ranking_side import RankingSide
@@ -93,8 +94,8 @@ class TileRunner:
         ) -> tf.Tensor:
             triples, targets, known_lists, set_lists = tile
             queries = self._queries.get_concrete_function(side, _TRIPLES)(triples)
-            known, sets = (known_keys, known_lists), (set_keys, set_lists)
-            return tf.stack(count_tile(queries, table, targets, *known, *sets))
+            asked = Asked(targets, known_keys, known_lists, set_keys, set_lists)
+            return tf.stack(count_tile(queries, table, asked))
 
         return self._strategy.gather(self._strategy.run(count, tensors), axis=2)
 

@@ -5,6 +5,7 @@ import tensorflow as tf
 from hypothesis import strategies as st
 
 from quatre_tf import tiled_ranking
+from quatre_tf.ranking_lists import Asked
 from quatre_tf.ranking_table import ranking_table
 
 # (entities, queries) of a tile: shapes are compiled once each, so there are few.
@@ -30,16 +31,15 @@ def count(queries, table, targets, known, sets, tile=TILES[0], screened=False):
     counts = [np.zeros([2, 1 + len(sets), 0])]
     for start in range(0, len(queries), tile[1]):
         part = slice(start, start + tile[1])
-        result = tiled_ranking.count_tile(
-            queries[part],
-            ranking_table(table, screened),
+        asked = Asked(
             tf.constant(targets[part], tf.int64),
             keys_of(known, len(table)),
             tf.range(len(queries), dtype=tf.int64)[part],
             keys_of(lists, len(table)),
             tf.constant(set_lists[:, part]),
-            tile[0],
         )
+        entities = ranking_table(table, screened)
+        result = tiled_ranking.count_tile(queries[part], entities, asked, tile[0])
         counts.append(tf.stack(result).numpy())
     return np.concatenate(counts, axis=2)
 

@@ -10,6 +10,7 @@ from datasets.known_triples import index_heads, index_tails
 from datasets.type_constraints import slot_entities
 from quatre_tf import ranking, tiled_ranking
 from quatre_tf.metrics import rank_metrics
+from quatre_tf.ranking_lists import Asked
 from quatre_tf.ranking_table import ranking_table
 from tests.golden import NAMES, folder_from, load_golden, model_with
 
@@ -37,12 +38,8 @@ def ranks_of(queries, model, targets, known, pairs, slots, relations):
     ranks = []
     for start in range(0, len(targets), 512):
         rows = slice(start, start + 512)
-        counts = tiled_ranking.count_tile(
-            queries[rows],
-            table,
-            *map(tf.constant, (targets[rows], keys, lists[rows])),
-            *map(tf.constant, (slots.keys, relations[np.newaxis, rows])),
-        )
+        asked = (targets[rows], keys, lists[rows], slots.keys, relations[np.newaxis, rows])
+        counts = tiled_ranking.count_tile(queries[rows], table, Asked(*map(tf.constant, asked)))
         ranks.append(ranking.ranks_from_counts(*counts, "optimistic").numpy())
     return np.concatenate(ranks, axis=1)
 
