@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 import json
 import pathlib
@@ -5,6 +6,8 @@ import pathlib
 import numpy as np
 import pytest
 
+from tests.trainers import misfortunes
+from tests.trainers.processes import Processes, wait
 from trainers.config import TrainConfig
 
 
@@ -77,6 +80,19 @@ def sampled_config(strong_config) -> TrainConfig:
 def any_config(request) -> TrainConfig:
     """Settings of each recipe."""
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def start(tmp_path):
+    """`start(flags, misfortune, details)` -> the process of `trainers.fit`."""
+    with contextlib.closing(Processes(tmp_path)) as processes:
+        yield lambda *arguments: processes.start(misfortunes.fit, *arguments, environment={})
+
+
+@pytest.fixture
+def run(start):
+    """As `start` -> (exit code, output) at its end."""
+    return lambda *arguments: wait(start(*arguments))
 
 
 def read_records(run_dir, group):

@@ -1,144 +1,21 @@
 """What a run survives (docs/survival.md): each misfortune happens, in a process of its own."""
 
-import contextlib
 import dataclasses
-import json
 import os
 import signal
 
-import numpy as np
 import pytest
-import tensorflow as tf
 
-from tests.trainers import misfortunes
-from tests.trainers.conftest import read_records
 from tests.trainers.misfortunes import SMALLEST_FILE
-from tests.trainers.processes import Processes, wait, wait_for
-
-
-@pytest.fixture
-def processes(tmp_path):
-    with contextlib.closing(Processes(tmp_path)) as found:
-        yield found
-
-
-@pytest.fixture
-def start(processes):
-    """`start(flags, misfortune, details)` -> the process of trainers.fit."""
-    return lambda *arguments: processes.start(misfortunes.fit, *arguments, environment={})
-
-
-@pytest.fixture
-def run(start):
-    """As `start` -> (exit code, output) at its end."""
-    return lambda *arguments: wait(start(*arguments))
-
-
-def flags(config, run_dir):
-    settings = dataclasses.asdict(config).items()
-    return [f"--run_dir={run_dir}", *(f"--{name}={value}" for name, value in settings)]
-
-
-def resumed(run_dir, *more):
-    return [f"--run_dir={run_dir}", "--resume", *more]
-
-
-def state(run_dir):
-    """All tables and accumulators of the last checkpoint."""
-    reader = tf.train.load_checkpoint(str(run_dir / "checkpoints"))
-    names = reader.get_variable_to_shape_map()
-    names = [name for name in names if name.startswith(("tables", "accumulators"))]
-    return {name: reader.get_tensor(name) for name in names}
-
-
-def assert_same_run(found, expected):
-    """Bit for bit, with every figure there and none of them twice."""
-    tables = state(expected)
-    assert tables
-    for name, value in state(found).items():
-        np.testing.assert_array_equal(value, tables.pop(name), err_msg=name)
-    assert tables == {}
-    for file in ("test_metrics.json", "calibration.json"):
-        ours, theirs = (json.loads((run / file).read_text()) for run in (found, expected))
-        # The file of the best weights has the time in it, as every archive.
-        assert ours | {"model_sha256": 0} == theirs | {"model_sha256": 0}
-    assert validations(found) == validations(expected)
-    lines = [json.loads(line) for line in (found / "metrics.jsonl").read_text().splitlines()]
-    steps = [line["step"] for line in lines if line["group"] == "train"]
-    assert steps == sorted(set(steps))
-
-
-def last_step(run_dir):
-    """Of the last checkpoint, -1 before the first."""
-    names = [path.stem for path in run_dir.glob("checkpoints/ckpt-*.index")]
-    return max((int(name.partition("-")[2]) for name in names), default=-1)
-
-
-def validations(run_dir):
-    records = read_records(run_dir, "valid/all")
-    return [{**record, "seconds": 0} for record in records]
-
-
-def files(folder):
-    return sorted(path.name for path in folder.iterdir())
-
-
-KILLS = [
-    # misfortune, details, the step of the last checkpoint then
-    ("killed_in_step", (3,), 1),
-    ("killed_writing_checkpoint", (1,), 1),
-    ("killed_renaming_to", ("ckpt-10.index",), 1),
-    ("killed_writing_best", (), 1),
-    ("killed_renaming_to", ("model.keras",), 1),
-    ("killed_renaming_to", ("checkpoint",), 10),
-    ("killed_in_step", (23,), 20),
-    ("killed_exporting", (), 30),
-    ("killed_renaming_to", ("1",), 30),
-    ("killed_renaming_to", ("test_metrics.json",), 30),
-]
-
-
-def test_killed_everywhere_it_equals_the_uninterrupted_run(run, config, tmp_path):
-    """One run that is killed eleven times and resumed each time."""
-    run_dir = tmp_path / "run"
-    assert run(flags(config, run_dir), "killed_renaming_to", "config.json")[0] == -signal.SIGKILL
-    assert not (run_dir / "config.json").exists()
-    arguments = flags(config, run_dir)
-    for misfortune, details, last in KILLS:
-        code, text = run(arguments, misfortune, *details)
-        assert code == -signal.SIGKILL, f"{misfortune} {details}: {text}"
-        assert last_step(run_dir) == last
-        assert not (run_dir / "test_metrics.json").exists()
-        arguments = resumed(run_dir)
-    # The last came after the export, which is done again.
-    assert files(run_dir / "saved_model")[-1] == "1"
-    code, text = run(arguments)
-    assert code == 0, text
-    assert run(flags(config, tmp_path / "whole"))[0] == 0
-    assert_same_run(run_dir, tmp_path / "whole")
-    for version in ("1", "2"):
-        assert (run_dir / "saved_model" / version / "assets.extra").is_dir()
-    assert not list((run_dir / "checkpoints").glob("partial*"))
-
-    code, text = run(arguments)
-    assert code == 0, text
-    assert "The run is complete: nothing to do." in text
-    assert "Filtered ranking, test split: 8 triples" in text
-    assert files(run_dir / "saved_model")[-1] == "2"
-
-
-@pytest.mark.parametrize("recipe", ["strong_config", "sampled_config"])
-def test_killed_runs_of_the_other_recipes(run, recipe, request, tmp_path):
-    config = dataclasses.replace(request.getfixturevalue(recipe), compute_dtype="bfloat16")
-    run_dir = tmp_path / "run"
-    assert run(flags(config, run_dir), "killed_in_step", 15)[0] == -signal.SIGKILL
-    code, text = run(resumed(run_dir))
-    assert code == 0, text
-    # Nothing that runs on a CPU has to be asked to be deterministic; it is the same if it is.
-    config = dataclasses.replace(config, deterministic=True)
-    assert run(flags(config, tmp_path / "whole"))[0] == 0
-    assert_same_run(run_dir, tmp_path / "whole")
-
+from tests.trainers.processes import wait, wait_for
+from tests.trainers.survival import (
+    assert_same_run,
+    files,
+    flags,
+    last_step,
+    resumed,
+    validations,
+)
 
 FULL = [
     # misfortune, details, what the error says

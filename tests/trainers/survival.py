@@ -1,0 +1,58 @@
+"""Runs of `trainers.fit` that a misfortune ends, and what they have to equal in the end."""
+
+import dataclasses
+import json
+
+import numpy as np
+import tensorflow as tf
+
+from tests.trainers.conftest import read_records
+
+
+def flags(config, run_dir):
+    settings = dataclasses.asdict(config).items()
+    return [f"--run_dir={run_dir}", *(f"--{name}={value}" for name, value in settings)]
+
+
+def resumed(run_dir, *more):
+    return [f"--run_dir={run_dir}", "--resume", *more]
+
+
+def state(run_dir):
+    """All tables and accumulators of the last checkpoint."""
+    reader = tf.train.load_checkpoint(str(run_dir / "checkpoints"))
+    names = reader.get_variable_to_shape_map()
+    names = [name for name in names if name.startswith(("tables", "accumulators"))]
+    return {name: reader.get_tensor(name) for name in names}
+
+
+def assert_same_run(found, expected):
+    """Bit for bit, with every figure there and none of them twice."""
+    tables = state(expected)
+    assert tables
+    for name, value in state(found).items():
+        np.testing.assert_array_equal(value, tables.pop(name), err_msg=name)
+    assert tables == {}
+    for file in ("test_metrics.json", "calibration.json"):
+        ours, theirs = (json.loads((run / file).read_text()) for run in (found, expected))
+        # The file of the best weights has the time in it, as every archive.
+        assert ours | {"model_sha256": 0} == theirs | {"model_sha256": 0}
+    assert validations(found) == validations(expected)
+    lines = [json.loads(line) for line in (found / "metrics.jsonl").read_text().splitlines()]
+    steps = [line["step"] for line in lines if line["group"] == "train"]
+    assert steps == sorted(set(steps))
+
+
+def last_step(run_dir):
+    """Of the last checkpoint, -1 before the first."""
+    names = [path.stem for path in run_dir.glob("checkpoints/ckpt-*.index")]
+    return max((int(name.partition("-")[2]) for name in names), default=-1)
+
+
+def validations(run_dir):
+    records = read_records(run_dir, "valid/all")
+    return [{**record, "seconds": 0} for record in records]
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
