@@ -123,7 +123,6 @@ def _batch(num_entities: int, num_relations: int, queries: int, targets: int) ->
         tf.constant(rows, tf.int32),
         # Distinct within a query, as long as none has as many as there are entities.
         tf.constant((np.arange(targets) * 7919) % num_entities, tf.int32),
-        draw(num_entities),
     )
 
 

@@ -81,7 +81,6 @@ class QueryBatches(Batches):
         Returns:
             entities, relations, counts: [size] int32, the queries and their numbers of answers;
             rows, targets: [answers] int32, all answers and the query of each;
-            samples: [size] int32, one answer of each query;
             with `num_candidates`, besides:
             candidates: [num_candidates] int32, distinct entities, ascending; the same in all parts;
             hits: [found, 2] int32: (query, place) of the answers that are among the candidates.
@@ -92,20 +91,12 @@ class QueryBatches(Batches):
             tf.gather(self._row_splits, chosen + 1),
         )
         places = tf.ragged.range(starts, limits, row_splits_dtype=tf.int64)
-        # For the whole batch, so that a row does not depend on who makes it. By name, because the
-        # automatic choice depends on the device.
-        uniforms = tf.random.stateless_uniform(
-            [self.batch_size], seed=self._seed_of(step), dtype=tf.float64, alg="philox"
-        )
-        uniforms = tf.slice(uniforms, [first], [size])
-        samples = starts + tf.cast(uniforms * tf.cast(limits - starts, tf.float64), tf.int64)
         batch = {
             "entities": tf.gather(self._entities, chosen),
             "relations": tf.gather(self._relations, chosen),
             "counts": tf.cast(limits - starts, tf.int32),
             "rows": tf.cast(places.value_rowids(), tf.int32),
             "targets": tf.gather(self._targets, places.flat_values),
-            "samples": tf.gather(self._targets, samples),
         }
         if self._num_candidates:
             found = _draw(self._num_candidates, self._num_entities, self._seed_of(-1 - step))

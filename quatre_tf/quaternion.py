@@ -52,3 +52,13 @@ def normalize(q: tf.Tensor) -> tf.Tensor:
 def inner_product(q: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
     """Returns `[...]`: the quaternion inner product summed over `dim` (a dot over 4 * dim)."""
     return tf.reduce_sum(q * p, axis=[-2, -1])
+
+
+def as_quaternions(rows: tf.Tensor) -> tf.Tensor:
+    """Returns `[..., 4, dim]` for rows `[..., 4 * dim]`; all sizes but the first are static."""
+    return tf.reshape(rows, [-1, *rows.shape[1:-1], 4, rows.shape[-1] // 4])
+
+
+def as_rows(quaternions: tf.Tensor) -> tf.Tensor:
+    """Returns `[rows, 4 * dim]` for `[..., 4, dim]`; `dim` is static."""
+    return tf.reshape(quaternions, [-1, 4 * quaternions.shape[-1]])

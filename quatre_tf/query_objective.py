@@ -16,7 +16,8 @@ import tensorflow as tf
 
 from quatre_tf.models import QuatRE
 from quatre_tf.objective import Objective
-from quatre_tf.quaternion import conjugate, hamilton_product
+from quatre_tf.quaternion import as_quaternions, as_rows, conjugate, hamilton_product
+from quatre_tf.relation_prediction import predict_relations
 from quatre_tf.sparse_rows import add_in_place, sum_duplicates
 
 
@@ -30,7 +31,6 @@ class QueryBatch(NamedTuple):
         counts: `[batch]` int32, how many targets each query has, at least 1.
         rows: `[num_targets]` int32, the query of each target.
         targets: `[num_targets]` int32 entities, distinct within a query.
-        samples: `[batch]` int32, one target of each query, drawn uniformly.
     """
 
     entities: tf.Tensor
@@ -38,7 +38,6 @@ class QueryBatch(NamedTuple):
     counts: tf.Tensor
     rows: tf.Tensor
     targets: tf.Tensor
-    samples: tf.Tensor
 
 
 class SoftmaxOptions(NamedTuple):
@@ -114,14 +113,14 @@ def query_objective(
     contributions = [*ranking.contributions, (batch.entities, given_gradient)]
     loss = ranking.loss
     if options.relation_prediction:
-        found = _predict_relations(
-            given,
-            rows_of(batch.samples),
-            rotations,
-            relations.index,
-            options.relation_prediction * weights,
+        found = predict_relations(
+            (given, rotations),
+            rows_of,
+            (batch.rows, relations.index, batch.targets),
+            options.relation_prediction * scale,
+            options.compute_dtype,
         )
-        contributions += [(batch.entities, found.given), (batch.samples, found.samples)]
+        contributions += [(batch.entities, found.given), found.targets]
         loss, rotations_gradient = loss + found.loss, rotations_gradient + found.rotations
     relation_gradients = tape.gradient(
         rotations,
@@ -176,7 +175,7 @@ def _add_up(
 @tf.function(jit_compile=True)
 def _rotate(given: tf.Tensor, turned: tf.Tensor) -> tf.Tensor:
     """Returns the queries `e ⊗ w` `[batch, 4n]`."""
-    return tf.reshape(hamilton_product(_quaternions(given), turned), tf.shape(given))
+    return tf.reshape(hamilton_product(as_quaternions(given), turned), tf.shape(given))
 
 
 @tf.function(jit_compile=True)
@@ -188,14 +187,14 @@ def _take_back(
     The adjoint of right multiplication by w is that by conj(w), and of left multiplication by e
     that by conj(e).
     """
-    gradient = _quaternions(query_gradient)
+    gradient = as_quaternions(query_gradient)
     entity_n3, entity_n3_gradient = weighted_n3(given, n3_weights)
-    rotation_n3, rotation_n3_gradient = weighted_n3(_rows(turned), n3_weights)
+    rotation_n3, rotation_n3_gradient = weighted_n3(as_rows(turned), n3_weights)
     return (
         entity_n3 + rotation_n3,
-        _rows(hamilton_product(gradient, conjugate(turned))) + entity_n3_gradient,
-        hamilton_product(conjugate(_quaternions(given)), gradient)
-        + _quaternions(rotation_n3_gradient),
+        as_rows(hamilton_product(gradient, conjugate(turned))) + entity_n3_gradient,
+        hamilton_product(conjugate(as_quaternions(given)), gradient)
+        + as_quaternions(rotation_n3_gradient),
     )
 
 
@@ -204,47 +203,7 @@ def weighted_n3(rows: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tens
 
     See `regularizers.n3` for the source.
     """
-    quaternions = _quaternions(rows)
+    quaternions = as_quaternions(rows)
     moduli = tf.sqrt(tf.reduce_sum(tf.square(quaternions), axis=1, keepdims=True))
     weighted = tf.reshape(weights, [-1, 1, 1]) * moduli
-    return tf.reduce_sum(weighted * tf.square(moduli)), _rows(3.0 * weighted * quaternions)
-
-
-class _RelationPrediction(NamedTuple):
-    loss: tf.Tensor
-    given: tf.Tensor  # [batch, 4n], the gradient of the entities given
-    samples: tf.Tensor  # [batch, 4n], of the sampled targets
-    rotations: tf.Tensor  # [2 * num_relations, 4, n]
-
-
-@tf.function(jit_compile=True)
-def _predict_relations(
-    given: tf.Tensor,
-    samples: tf.Tensor,
-    rotations: tf.Tensor,
-    relations: tf.Tensor,
-    weights: tf.Tensor,
-) -> _RelationPrediction:
-    """The softmax over relations of one triple a query: `(e ⊗ w) · t = w · (conj(e) ⊗ t)`."""
-    entity, target = _quaternions(given), _quaternions(samples)
-    pairs = _rows(hamilton_product(conjugate(entity), target))
-    table = _rows(rotations)
-    scores = tf.linalg.matmul(pairs, table, transpose_b=True)
-    log_probabilities = tf.nn.log_softmax(scores)
-    chosen = tf.one_hot(relations, table.shape[0])
-    gradient = weights[:, tf.newaxis] * (tf.exp(log_probabilities) - chosen)
-    pair_gradient = _quaternions(tf.linalg.matmul(gradient, table))
-    return _RelationPrediction(
-        loss=-tf.reduce_sum(weights[:, tf.newaxis] * chosen * log_probabilities),
-        given=_rows(hamilton_product(target, conjugate(pair_gradient))),
-        samples=_rows(hamilton_product(entity, pair_gradient)),
-        rotations=_quaternions(tf.linalg.matmul(gradient, pairs, transpose_a=True)),
-    )
-
-
-def _quaternions(rows: tf.Tensor) -> tf.Tensor:
-    return tf.reshape(rows, [-1, 4, rows.shape[-1] // 4])
-
-
-def _rows(quaternions: tf.Tensor) -> tf.Tensor:
-    return tf.reshape(quaternions, [-1, 4 * quaternions.shape[-1]])
+    return tf.reduce_sum(weighted * tf.square(moduli)), as_rows(3.0 * weighted * quaternions)

@@ -22,7 +22,7 @@ import tensorflow as tf
 from quatre_tf.losses import logistic_loss
 from quatre_tf.models import QuatRE
 from quatre_tf.objective import Objective
-from quatre_tf.quaternion import conjugate, hamilton_product
+from quatre_tf.quaternion import as_quaternions, as_rows, conjugate, hamilton_product
 from quatre_tf.sparse_rows import combine_rows
 
 
@@ -205,29 +205,23 @@ def _query_gradients(
         and `[batch, 4n]` gradients of the rotations.
     """
     head, tail, rotation = _quaternions(heads, candidates, folded, relation_index)
-    x, y = tf.unstack(_split(query_gradients), axis=1)
+    x, y = tf.unstack(as_quaternions(query_gradients), axis=1)
     head_gradients = hamilton_product(x, conjugate(rotation))
     tail_gradients = hamilton_product(y, rotation)
-    tail_queries, head_queries = tf.unstack(_split(queries), axis=1)
+    tail_queries, head_queries = tf.unstack(as_quaternions(queries), axis=1)
     sources = tf.stack([tail_queries, head_queries, head_gradients, tail_gradients])
     rotation_gradients = hamilton_product(conjugate(head), x) + hamilton_product(conjugate(y), tail)
-    return _rows(sources), _rows(rotation_gradients)
+    return as_rows(sources), as_rows(rotation_gradients)
 
 
 def _quaternions(
     heads: tf.Tensor, candidates: tf.Tensor, folded: tf.Tensor, relation_index: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    return _split(heads), _split(candidates[:, 0]), tf.gather(folded, relation_index)
-
-
-def _split(rows: tf.Tensor) -> tf.Tensor:
-    """Returns `[..., 4, n]` for rows `[..., 4n]`; all but the first size are static."""
-    return tf.reshape(rows, [-1, *rows.shape[1:-1], 4, rows.shape[-1] // 4])
-
-
-def _rows(quaternions: tf.Tensor) -> tf.Tensor:
-    """Returns `[rows, 4n]` for `[..., 4, n]`."""
-    return tf.reshape(quaternions, [-1, 4 * quaternions.shape[-1]])
+    return (
+        as_quaternions(heads),
+        as_quaternions(candidates[:, 0]),
+        tf.gather(folded, relation_index),
+    )
 
 
 def _entity_gradient(

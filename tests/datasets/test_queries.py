@@ -71,14 +71,6 @@ def test_a_batch_is_a_function_of_seed_and_number(synthetic_graph, seed):
             np.testing.assert_array_equal(one[key], other[key])
 
 
-def test_samples_are_answers_and_all_are_drawn(graph):
-    drawn = {query: set() for query in EXPECTED}
-    for batch in take(Queries(graph), 40, batch_size=6):
-        for query, sample in zip(asked(batch), batch["samples"].tolist(), strict=True):
-            drawn[query].add(sample)
-    assert drawn == EXPECTED
-
-
 @pytest.mark.parametrize("batch_size", [0, 7])
 def test_batch_size_has_bounds(graph, batch_size):
     with pytest.raises(ValueError, match=rf"in 1 \.\.\. 6, .* Received: {batch_size}"):
@@ -104,13 +96,13 @@ def test_candidates_are_distinct_and_hits_are_the_answers_among_them(synthetic_g
 
 @pytest.mark.parametrize("num_parts", [2, 3])
 def test_parts_are_the_batch(synthetic_graph, num_parts):
-    """However many replicas share it, a batch has the same questions, samples and candidates."""
+    """However many replicas share it, a batch has the same questions and candidates."""
     queries = Queries(synthetic_graph)
     batches = QueryBatches(queries, batch_size=8, num_candidates=5, seed=3)
     (whole,) = batches.dataset(7).take(1).as_numpy_iterator()
     share = Share(num_parts, 0, num_parts)
     parts = list(batches.dataset(7, share).take(num_parts).as_numpy_iterator())
-    for key in ("entities", "relations", "counts", "targets", "samples"):
+    for key in ("entities", "relations", "counts", "targets"):
         joined = np.concatenate([part[key] for part in parts])
         np.testing.assert_array_equal(joined, whole[key])
     for part in parts:
