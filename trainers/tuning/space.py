@@ -29,7 +29,7 @@ _SOFTMAX: dict[str, Choices | LogUniform] = {
     "n3": LogUniform(0.003, 0.3),
     "learning_rate": LogUniform(0.03, 0.3),
     "batch_size": (500, 1000, 2000),
-    "relation_prediction": (0.0, 0.1, 0.5, 2.0),
+    "relation_prediction": (0.0, 0.1, 0.3, 1.0),
 }
 SPACES: dict[str, Space] = {
     "paper": PAPER,
