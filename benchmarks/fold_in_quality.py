@@ -15,7 +15,7 @@ from saved_models.folding import TARGET_RANK, extend_model, fold_in
 from saved_models.new_triples import extend_graph
 from saved_models.trained import Trained, load_trained
 from trainers.config import TrainConfig
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 from trainers.fitting import fit
 
 _ENDS = [0, 2]

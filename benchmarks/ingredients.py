@@ -50,7 +50,7 @@ def _train(config: TrainConfig, graph: Any) -> dict[str, float]:
     import keras
     import tensorflow as tf
 
-    from trainers.evaluator import Evaluator
+    from trainers.evaluation.evaluator import Evaluator
     from trainers.trainer import Trainer
 
     keras.backend.clear_session()

@@ -14,7 +14,7 @@ import tensorflow as tf
 from benchmarks.trained_model import trained_model
 from datasets import catalog
 from trainers import presets
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 from trainers.trainer import Trainer
 
 

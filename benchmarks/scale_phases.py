@@ -96,7 +96,7 @@ def _trainer(folder: pathlib.Path, graph: Any, recipe: str, settings: dict[str, 
 
 def _evaluation(phases: Phases, graph: Any, model: Any, rounds: int) -> dict[str, float]:
     """Ranks one tile of queries a side; beside it are the products of as many with the table."""
-    from trainers.evaluator import Evaluator
+    from trainers.evaluation.evaluator import Evaluator
 
     evaluator = phases.time("index known triples", lambda: Evaluator(graph))
 
@@ -136,7 +136,7 @@ def _table_bytes(trainer: Any) -> int:
 
 def _index_bytes(graph: Any) -> dict[str, float]:
     from datasets.vocabulary import as_strings
-    from trainers.ranking_side import RankingSide
+    from trainers.evaluation.ranking_side import RankingSide
 
     known = sum(RankingSide.build(graph, side, ("all",)).nbytes for side in ("head", "tail"))
     names = as_strings(graph.entities.names).nbytes

@@ -78,7 +78,7 @@ class _Service:
 
     def __init__(self) -> None:
         from datasets import catalog
-        from trainers.evaluator import Evaluator
+        from trainers.evaluation.evaluator import Evaluator
 
         self._graph = catalog.load(_DATASET.value, manual_dir=_MANUAL_DIR.value)
         self._evaluators = {recipe: Evaluator(self._graph) for recipe in _RECIPES}

@@ -12,7 +12,7 @@ from saved_models.trained import load_trained
 from trainers.ablation_plan import Ablation
 from trainers.ablation_table import summarize
 from trainers.config import TrainConfig
-from trainers.evaluating import Options, evaluate_run
+from trainers.evaluation.evaluating import Options, evaluate_run
 from trainers.fitting import fit
 from trainers.run_directory import RunDirectory
 from trainers.run_series import check_same, drop_unless_resumable

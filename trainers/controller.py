@@ -15,7 +15,7 @@ from trainers import report
 from trainers.checkpoints import Checkpoints, RunState
 from trainers.config import TrainConfig
 from trainers.errors import TrainingError
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 from trainers.planning import Plan
 from trainers.signals import uninterrupted
 from trainers.storage import writing

@@ -37,19 +37,21 @@ _OUTPUT = flags.DEFINE_string("output", None, "Also write the figures to this JS
 
 
 def main(argv: Sequence[str]) -> None:
-    """Translates the flags; see `trainers.evaluating.evaluate_run`."""
+    """Translates the flags; see `trainers.evaluation.evaluating.evaluate_run`."""
     del argv
     candidates = _checked(_CANDIDATES.value)
     import_tensorflow()
     from saved_models.trained import load_trained
-    from trainers import evaluating, evaluation_report, report
+    from trainers import report
+    from trainers.evaluation import evaluating
+    from trainers.evaluation.report import whole_evaluation
 
     options = evaluating.Options(
         _SPLIT.value, _TIE_POLICY.value, candidates, _SEED.value, _MEMORY_LIMIT_MB.value
     )
     other = load_trained(_COMPARE_RUN_DIR.value) if _COMPARE_RUN_DIR.value else None
     result = evaluating.evaluate_run(load_trained(_RUN_DIR.value), options, other)
-    print(evaluation_report.whole_evaluation(result))
+    print(whole_evaluation(result))
     print(report.peak_memory())
     if _OUTPUT.value:
         path = pathlib.Path(_OUTPUT.value)

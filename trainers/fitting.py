@@ -22,7 +22,7 @@ from trainers.checkpoints import Checkpoints, RunState
 from trainers.config import TrainConfig
 from trainers.controller import Clock, Controller, OnValidation, always
 from trainers.errors import ConfigError, TrainingError
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 from trainers.planning import BudgetPlan, EpochPlan, Plan
 from trainers.run_directory import RunDirectory
 from trainers.server_trainer import make_trainer

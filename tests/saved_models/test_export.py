@@ -16,7 +16,7 @@ from saved_models.precision import Measurement, comparison, measure_exports
 from saved_models.scorer import build_scorer
 from saved_models.trained import save_best
 from tests.serving import load_python
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 
 ROOT = pathlib.Path(__file__).parents[2]
 

@@ -16,7 +16,7 @@ from saved_models.platt import Curves
 from saved_models.scorer import build_scorer
 from tests import reference
 from tests.serving import load_python, load_session
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 
 PLAIN = {"top_k": 3, "filtered": False, "type_constrained": False}
 FILTERED = {**PLAIN, "filtered": True}

@@ -10,7 +10,7 @@ from datasets.vocabulary import Vocabulary
 from trainers import strategies
 from trainers.checkpoints import Checkpoints, RunState
 from trainers.config import TrainConfig
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 from trainers.server_trainer import make_trainer
 
 STEPS = 5

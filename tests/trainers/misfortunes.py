@@ -159,7 +159,7 @@ def limit_files(size):
 
 def signalled_in(method, number=signal.SIGTERM):
     """A signal comes within a method of Trainer or Evaluator, and two more within the save."""
-    from trainers.evaluator import Evaluator
+    from trainers.evaluation.evaluator import Evaluator
     from trainers.trainer import Trainer
 
     def ends(function):

@@ -23,7 +23,7 @@ from tests.trainers.evaluations import METRICS, SETS, SIDES, make_evaluation
 from trainers.analysis import building, embedding_map, names, ranked, records, style
 from trainers.analysis.extra import require_extra
 from trainers.errors import ConfigError
-from trainers.evaluating import evaluate_run
+from trainers.evaluation.evaluating import evaluate_run
 from trainers.run_directory import RunDirectory
 
 VALID = dict.fromkeys(METRICS, 0.5)

@@ -5,8 +5,8 @@ from datasets.relation_categories import CATEGORIES, relation_categories
 from datasets.type_constraints import CANDIDATE_SETS
 from quatre_tf.metrics import rank_metrics
 from tests.trainers.small_graph import small_graph, small_model
-from trainers import breakdowns
-from trainers.evaluator import Evaluator
+from trainers.evaluation import breakdowns
+from trainers.evaluation.evaluator import Evaluator
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from datasets import catalog
 from datasets.graph import Graph
 from datasets.vocabulary import Vocabulary
 from quatre_tf import tiled_ranking
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 from trainers.presets import resolve
 from trainers.trainer import Trainer
 

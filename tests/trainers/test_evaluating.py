@@ -7,10 +7,10 @@ import pytest
 from datasets.type_constraints import CANDIDATE_SETS
 from saved_models.trained import Trained
 from tests.trainers.small_graph import small_graph, small_model
-from trainers import evaluation_report
 from trainers.errors import ConfigError
-from trainers.evaluating import Options, evaluate_run
-from trainers.evaluator import Evaluator
+from trainers.evaluation import report
+from trainers.evaluation.evaluating import Options, evaluate_run
+from trainers.evaluation.evaluator import Evaluator
 
 SIDES = {"both", "head", "tail"}
 METRICS = {"mr", "mrr", "hits@1", "hits@3", "hits@10"}
@@ -107,7 +107,7 @@ def test_runs_on_different_graphs_are_not_compared(trained):
 
 
 def test_report_says_what_figures_may_claim(trained):
-    text = evaluation_report.whole_evaluation(evaluate_run(trained, compare_with=trained))
+    text = report.whole_evaluation(evaluate_run(trained, compare_with=trained))
     for part in (
         "Filtered ranking, test split: 4 triples, realistic ties",
         "All entities (paper: _1)",
@@ -127,7 +127,7 @@ def test_report_shows_twenty_relations(result):
     likes = result["relations"]["all"]["likes"]
     long = "/people/person/" * 5 + "born"
     result["relations"]["all"] = {long: likes} | {f"r{i}": likes for i in range(29)}
-    text = evaluation_report.whole_evaluation(result)
+    text = report.whole_evaluation(result)
     assert "the 20 most frequent of 30; all entities" in text
     assert "r18" in text
     assert "r19" not in text

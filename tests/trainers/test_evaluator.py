@@ -12,7 +12,7 @@ from quatre_tf import QuatRE
 from tests import reference
 from tests.trainers.small_graph import small_graph, small_model
 from trainers.errors import ConfigError, TrainingError
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 
 # Worked out by hand. The numbers are a 1, b 2, c 2, d -1, e 0, f 3; a score is a product of two.
 # Known tails: a likes b c d; b likes b d; f likes c; c rules a. Known heads: a b d like d;

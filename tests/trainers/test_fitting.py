@@ -14,7 +14,7 @@ from saved_models.trained import load_trained
 from tests.trainers.conftest import read_records
 from trainers import controller
 from trainers.errors import ConfigError, TrainingError
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 from trainers.fitting import fit
 from trainers.planning import EpochPlan
 from trainers.trainer import Trainer

@@ -15,7 +15,7 @@ from tests.golden import NAMES, folder_from, load_golden
 from trainers import config as configs
 from trainers.answering import predicting
 from trainers.errors import ConfigError
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 from trainers.fitting import fit
 from trainers.importing import import_openke
 

@@ -12,7 +12,7 @@ from saved_models.trained import Trained, load_trained
 from trainers.answering import predicting
 from trainers.answering.predicting import Options, Predictor
 from trainers.answering.questions import Question
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 
 
 @pytest.fixture

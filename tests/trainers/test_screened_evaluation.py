@@ -7,9 +7,9 @@ from datasets.graph import Graph
 from datasets.type_constraints import CANDIDATE_SETS
 from datasets.vocabulary import Vocabulary
 from quatre_tf import QuatRE
-from trainers import evaluator
-from trainers.evaluator import Evaluator
-from trainers.tile_runner import TileRunner
+from trainers.evaluation import evaluator
+from trainers.evaluation.evaluator import Evaluator
+from trainers.evaluation.tile_runner import TileRunner
 
 SIZE = 3500
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from trainers import statistics
+from trainers.evaluation import statistics
 
 
 @pytest.fixture

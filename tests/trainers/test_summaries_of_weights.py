@@ -12,7 +12,7 @@ from quatre_tf import QuatRE
 from tests.trainers.small_graph import small_graph, small_model
 from tests.trainers.summary_events import read_tensors
 from trainers.config import TrainConfig
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 from trainers.summaries import table_norms
 from trainers.summaries.separation import LabelledTriples, area_under_curve
 from trainers.summaries.validation import ValidationSummaries

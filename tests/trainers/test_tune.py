@@ -12,7 +12,7 @@ import tensorflow as tf
 from tensorboard.plugins.hparams import plugin_data_pb2
 
 from tests.trainers.conftest import read_records
-from trainers.evaluator import Evaluator
+from trainers.evaluation.evaluator import Evaluator
 from trainers.fitting import fit, train
 from trainers.tuning.plan import Search
 from trainers.tuning.search import run_search

@@ -8,8 +8,8 @@ import numpy as np
 from datasets.graph import Graph
 from datasets.relation_categories import CATEGORIES, relation_categories
 from saved_models.trained import Trained
-from trainers import evaluating, statistics
-from trainers.split_ranks import SplitRanks
+from trainers.evaluation import evaluating, statistics
+from trainers.evaluation.split_ranks import SplitRanks
 
 Result = dict[str, Any]
 

@@ -13,11 +13,11 @@ from saved_models.calibration import Calibration
 from saved_models.platt import logistic
 from saved_models.reliability import NUM_BINS, quality, reliability_bins, triple_losses
 from saved_models.trained import Trained
-from trainers import statistics
 from trainers.analysis import page
 from trainers.analysis.names import shorten
 from trainers.analysis.reliability_picture import Probabilities, draw_reliability
 from trainers.analysis.rows import Row, write_csv
+from trainers.evaluation import statistics
 
 PARTS = ("reliability.png", "reliability.csv", "calibration.csv")
 _SPLIT = "test"

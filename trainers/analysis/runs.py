@@ -12,7 +12,7 @@ from trainers.analysis.names import shorten
 from trainers.analysis.records import best_record, read_records
 from trainers.config import TrainConfig
 from trainers.errors import ConfigError
-from trainers.evaluating import check_same_graph
+from trainers.evaluation.evaluating import check_same_graph
 from trainers.run_directory import RunDirectory
 
 _VARIANTS = {

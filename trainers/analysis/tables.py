@@ -5,7 +5,7 @@ from typing import Any
 
 from trainers.analysis import page
 from trainers.analysis.bars import Evaluations
-from trainers.evaluation_report import claim
+from trainers.evaluation.report import claim
 from trainers.report import METRICS, SIDE_TITLES, TITLES, metric_cells
 
 Evaluation = Mapping[str, Any]

@@ -9,9 +9,9 @@ import tensorflow as tf
 from datasets.errors import DataError
 from datasets.graph import Graph
 from quatre_tf import QuatRE
-from trainers.breakdowns import by_relation
 from trainers.config import TrainConfig
-from trainers.split_ranks import SplitRanks
+from trainers.evaluation.breakdowns import by_relation
+from trainers.evaluation.split_ranks import SplitRanks
 from trainers.summaries import table_norms
 from trainers.summaries.separation import LabelledTriples, area_under_curve
 

@@ -8,8 +8,8 @@ import tensorflow as tf
 from datasets.graph import Graph
 from quatre_tf import QuatRE
 from trainers.config import TrainConfig
+from trainers.evaluation.split_ranks import SplitRanks
 from trainers.run_directory import RunDirectory
-from trainers.split_ranks import SplitRanks
 from trainers.summaries.cards import settings_card
 from trainers.summaries.layout import write_layout
 from trainers.summaries.validation import ValidationSummaries

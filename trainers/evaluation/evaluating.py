@@ -10,10 +10,10 @@ from datasets.type_constraints import CANDIDATE_SETS, unseen_answers
 from quatre_tf.metrics import METRICS
 from quatre_tf.ranking import TIE_POLICIES
 from saved_models.trained import Trained
-from trainers import breakdowns, statistics
 from trainers.errors import ConfigError
-from trainers.evaluator import Evaluator
-from trainers.split_ranks import SIDES, SplitRanks
+from trainers.evaluation import breakdowns, statistics
+from trainers.evaluation.evaluator import Evaluator
+from trainers.evaluation.split_ranks import SIDES, SplitRanks
 
 # Figures of two tie policies that differ by no more are the same to a reader.
 _SAME = 1e-4

@@ -11,9 +11,9 @@ from quatre_tf import QuatRE
 from quatre_tf.ranking_table import screening_pays, table_bytes
 from quatre_tf.tiled_ranking import tile_bytes
 from trainers.errors import ConfigError, TrainingError
-from trainers.ranking_side import RankingSide
-from trainers.split_ranks import Counts, SplitRanks
-from trainers.tile_runner import TileRunner
+from trainers.evaluation.ranking_side import RankingSide
+from trainers.evaluation.split_ranks import Counts, SplitRanks
+from trainers.evaluation.tile_runner import TileRunner
 
 
 class Evaluator:

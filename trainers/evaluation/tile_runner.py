@@ -11,7 +11,7 @@ from quatre_tf import QuatRE
 from quatre_tf.ranking_lists import Asked
 from quatre_tf.ranking_table import RankingTable, ranking_table
 from quatre_tf.tiled_ranking import QUERY_TILE, count_tile
-from trainers.ranking_side import RankingSide
+from trainers.evaluation.ranking_side import RankingSide
 
 # For any number of them: one trace a side.
 _TRIPLES = tf.TensorSpec([None, 3], tf.int32)

@@ -24,7 +24,7 @@ _SHORT = {
 
 
 def whole_evaluation(result: Result) -> str:
-    """Returns everything of `trainers.evaluating.evaluate_run` that fits on a few screens."""
+    """Returns everything of an `evaluate_run` that fits on a few screens."""
     title = (
         f"Filtered ranking, {result['split']} split: {result['num_triples']:,} triples, "
         f"{result['tie_policy']} ties. In brackets: 95 % bootstrap intervals."

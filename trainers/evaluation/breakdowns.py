@@ -10,7 +10,7 @@ import numpy as np
 
 from datasets.graph import Graph
 from datasets.relation_categories import CATEGORIES, relation_categories
-from trainers.split_ranks import SIDES, SplitRanks
+from trainers.evaluation.split_ranks import SIDES, SplitRanks
 
 
 def by_relation(ranks: SplitRanks, values: np.ndarray, graph: Graph) -> dict[str, Any]:
