@@ -76,7 +76,13 @@ _OF_DATASET: dict[str, dict[str, dict[str, Any]]] = {
             "epochs": 16,
             "validate_every": 4,
         },
-        "fb15k237": {"embedding_dim": 512, "epochs": 24, "validate_every": 4},
+        "fb15k237": {
+            "embedding_dim": 512,
+            "relation_prediction": 0.3,
+            "epochs": 24,
+            "validate_every": 4,
+        },
+        "wn18": {"embedding_dim": 256, "learning_rate": 0.2, "epochs": 12, "validate_every": 3},
         "fb15k": {
             "embedding_dim": 384,
             "learning_rate": 0.2,

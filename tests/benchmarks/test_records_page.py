@@ -1,8 +1,14 @@
 import copy
 import pathlib
 
+import pytest
+
 import benchmarks
 from benchmarks import records_page
+from trainers.commands import command_of
+from trainers.config import TrainConfig
+
+RESULTS = pathlib.Path(benchmarks.__file__).parent / "results"
 
 FIGURES = {"mr": 1234.4, "mrr": 0.35678, "hits@1": 0.25, "hits@3": 0.4, "hits@10": 0.5555}
 RUN = {
@@ -51,7 +57,11 @@ def test_data_sets_come_in_the_paper_s_order():
 
 
 def test_page_of_the_repository_is_up_to_date():
-    folder = pathlib.Path(benchmarks.__file__).parent
-    assert (folder / "records.md").read_text("utf-8") == records_page.page(
-        records_page.read(folder / "results")
-    )
+    written = (RESULTS.parent / "records.md").read_text("utf-8")
+    assert written == records_page.page(records_page.read(RESULTS))
+
+
+@pytest.mark.parametrize("record", records_page.read(RESULTS), ids=lambda record: record["file"])
+def test_commands_give_the_settings_of_their_runs(record):
+    """Also when presets are changed: whoever changes one says what the old one was."""
+    assert record["command"] == command_of(TrainConfig(**record["config"]))
