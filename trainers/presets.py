@@ -94,8 +94,13 @@ _OF_DATASET: dict[str, dict[str, dict[str, Any]]] = {
     "sampled": {
         "wn18rr": {"embedding_dim": 256, "n3": 0.1},
         "fb15k237": {"embedding_dim": 512},
-        "wn18": {"embedding_dim": 256, "n3": 0.03, "epochs": 20},
-        "fb15k": {"embedding_dim": 256, "n3": 0.005},
+        "wn18": {"embedding_dim": 384, "learning_rate": 0.15, "validate_every": 10},
+        "fb15k": {
+            "embedding_dim": 256,
+            "num_candidates": 8192,
+            "learning_rate": 0.2,
+            "n3": 0.0075,
+        },
     },
 }
 
