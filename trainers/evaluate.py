@@ -51,11 +51,15 @@ def main(argv: Sequence[str]) -> None:
     )
     other = load_trained(_COMPARE_RUN_DIR.value) if _COMPARE_RUN_DIR.value else None
     result = evaluating.evaluate_run(load_trained(_RUN_DIR.value), options, other)
-    print(whole_evaluation(result))
-    print(report.peak_memory())
-    if _OUTPUT.value:
-        path = pathlib.Path(_OUTPUT.value)
-        path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    try:
+        # First, because a reader of what is printed may leave early.
+        if _OUTPUT.value:
+            path = pathlib.Path(_OUTPUT.value)
+            path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    finally:
+        # Whatever became of the file: the ranking took its time.
+        print(whole_evaluation(result))
+        print(report.peak_memory())
 
 
 def _checked(names: Sequence[str]) -> tuple[str, ...]:

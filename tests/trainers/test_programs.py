@@ -25,7 +25,8 @@ QUIET = {k: v for k, v in os.environ.items() if k != "TF_CPP_MIN_LOG_LEVEL"}
 
 def start(module, *arguments):
     return subprocess.Popen(
-        [sys.executable, "-m", module, *map(str, arguments)],
+        # Unbuffered: a reader that is gone is noticed at the first line, however short the text.
+        [sys.executable, "-u", "-m", module, *map(str, arguments)],
         cwd=ROOT,
         env=QUIET,
         stdout=subprocess.PIPE,
@@ -98,6 +99,11 @@ def test_fit_evaluate_predict_export(family, tmp_path):
     tested = json.loads((run_dir / "test_metrics.json").read_text())
     assert evaluated["candidates"]["all"] == tested["candidates"]["all"]
     assert "Type constraint from train only" in out
+    early = tmp_path / "early.json"
+    process = start("trainers.evaluate", f"--run_dir={run_dir}", f"--output={early}")
+    process.stdout.close()
+    process.wait(timeout=120)
+    assert json.loads(early.read_text())["candidates"] == evaluated["candidates"]
 
     question = [f"--run_dir={run_dir}", "--relation=parent_of"]
     code, out, err = run("trainers.predict", *question, "--head=p1", "--top_k=3")
