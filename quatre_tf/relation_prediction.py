@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from quatre_tf.quaternion import as_quaternions, as_rows, conjugate, hamilton_product
 from quatre_tf.softmax_gradient import softmax_gradient
-from quatre_tf.sparse_rows import combine_rows
+from quatre_tf.sparse_rows import sum_rows
 
 # Triples are filled up to a multiple: each number of them is compiled.
 _MULTIPLE = 512
@@ -76,13 +76,7 @@ def predict_relations(
     rotation_gradient = tf.cast(tf.linalg.matmul(gradient, pairs, transpose_a=True), tf.float32)
     return RelationPrediction(
         loss=tf.reduce_sum(weights * (normalizers - wanted)),
-        given=combine_rows(
-            head_gradient,
-            tf.range(num_triples),
-            tf.ones([num_triples]),
-            rows,
-            tf.shape(given)[0],
-        ),
+        given=sum_rows(head_gradient, rows, tf.shape(given)[0]),
         targets=(targets, tail_gradient[:num_triples]),
         rotations=tf.reshape(rotation_gradient, tf.shape(rotations)),
     )

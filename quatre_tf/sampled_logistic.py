@@ -23,7 +23,7 @@ from quatre_tf.losses import logistic_loss
 from quatre_tf.models import QuatRE
 from quatre_tf.objective import Objective
 from quatre_tf.quaternion import as_quaternions, as_rows, conjugate, hamilton_product
-from quatre_tf.sparse_rows import combine_rows
+from quatre_tf.sparse_rows import combine_rows, sum_rows
 
 
 class SampledBatch(NamedTuple):
@@ -67,7 +67,7 @@ def sampled_logistic_objective(
     core = _entity_core(rows, folded, relations.index, batch, num_triples)
 
     l2_scale = l2 / (tf.cast(num_triples, rows.dtype) * model.embedding_dim)
-    folded_gradient = _sum_by(core.rotation_gradients, relations.index, tf.size(relations.ids))
+    folded_gradient = sum_rows(core.rotation_gradients, relations.index, tf.size(relations.ids))
     relation_gradients = tape.gradient(
         [folded, relation_l2],
         relation_rows,
@@ -286,8 +286,3 @@ def _relation_l2(
     positives = tf.math.bincount(relation_index, minlength=tf.shape(rows[0])[0])
     counts = tf.cast(positives * (1 + batch.corrupted.shape[1]), rows[0].dtype)
     return tf.add_n([tf.reduce_sum(counts[:, tf.newaxis] * tf.square(row)) for row in rows])
-
-
-def _sum_by(rows: tf.Tensor, index: tf.Tensor, num_segments: tf.Tensor) -> tf.Tensor:
-    count = tf.size(index)
-    return combine_rows(rows, tf.range(count), tf.ones([count], rows.dtype), index, num_segments)

@@ -39,6 +39,19 @@ def combine_rows(
     return tf.ensure_shape(combined, [None, rows.shape[-1]])
 
 
+def sum_rows(rows: tf.Tensor, segment_ids: tf.Tensor, num_segments: tf.Tensor) -> tf.Tensor:
+    """Returns `[num_segments, width]`: `combine_rows` of the first rows, each with weight 1.
+
+    Args:
+        rows: `[at least num_terms, width]`.
+        segment_ids: `[num_terms]` int32, the segment of each row.
+        num_segments: Scalar int32.
+    """
+    count = tf.size(segment_ids)
+    ones = tf.ones([count], rows.dtype)
+    return combine_rows(rows, tf.range(count), ones, segment_ids, num_segments)
+
+
 def sum_duplicates(slices: tf.IndexedSlices) -> tf.IndexedSlices:
     """Returns slices with every index once, the values of equal indices added.
 
@@ -48,13 +61,7 @@ def sum_duplicates(slices: tf.IndexedSlices) -> tf.IndexedSlices:
     num_values, num_unique = tf.size(slices.indices), tf.size(indices)
     values = tf.cond(
         num_unique < num_values,
-        lambda: combine_rows(
-            slices.values,
-            tf.range(num_values),
-            tf.ones([num_values], slices.values.dtype),
-            positions,
-            num_unique,
-        ),
+        lambda: sum_rows(slices.values, positions, num_unique),
         lambda: slices.values,
     )
     return tf.IndexedSlices(values, indices, slices.dense_shape)
