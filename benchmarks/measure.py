@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from datasets.whole_files import output_file
+
 
 def milliseconds(call: Callable[[], Any], *, repeats: int = 15, warm_up: int = 3) -> float:
     """Returns the median time of `call`, which must not return before its work is done."""
@@ -105,7 +107,8 @@ def write_json(path: str | None, record: dict[str, Any]) -> None:
     """Writes a result beside the machine it was measured on; nothing when `path` is None."""
     if path:
         text = json.dumps({**record, "machine": machine()}, indent=2)
-        pathlib.Path(path).write_text(text + "\n", encoding="utf-8")
+        with output_file(path) as file:
+            file.write(text + "\n")
 
 
 def _confine(cores: Sequence[int]) -> None:

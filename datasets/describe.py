@@ -4,15 +4,14 @@ Usage: python -m datasets.describe --dataset=wn18
 """
 
 import json
-import pathlib
 from collections.abc import Sequence
 
 from absl import flags
 
 from datasets import catalog
 from datasets.benchmarks import BENCHMARKS
-from datasets.errors import DataError
 from datasets.program import import_tensorflow, run_program
+from datasets.whole_files import output_file
 
 _DATASET = flags.DEFINE_string(
     "dataset",
@@ -42,10 +41,8 @@ def main(argv: Sequence[str]) -> None:
     as_json = json.dumps(facts, indent=2)
     print(as_json if _FORMAT.value == "json" else description_text(facts))
     if _OUTPUT.value:
-        try:
-            pathlib.Path(_OUTPUT.value).write_text(as_json + "\n", encoding="utf-8")
-        except OSError as error:
-            raise DataError(f"Cannot write {_OUTPUT.value}: {error.strerror}.") from error
+        with output_file(_OUTPUT.value) as file:
+            file.write(as_json + "\n")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from datasets.errors import DataError
 from datasets.vocabulary import Vocabulary
+from datasets.whole_files import write_text
 from saved_models.platt import Curves
 from saved_models.trained import BEST_MODEL
 
@@ -92,7 +93,7 @@ def save_calibration(fitted: Fitted, run_dir: pathlib.Path, relations: Vocabular
         "relations": by_name,
     }
     text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
-    (run_dir / CALIBRATION).write_text(text, encoding="utf-8")
+    write_text(run_dir / CALIBRATION, text)
 
 
 def load_calibration(run_dir: pathlib.Path, relations: Vocabulary) -> Calibration | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from datasets.errors import DataError
 from datasets.graph import Graph
+from datasets.whole_files import write_text
 from saved_models.trained import load_trained
 from trainers.ablation_plan import Ablation
 from trainers.ablation_table import summarize
@@ -59,7 +60,7 @@ def run_ablation(
     }
     summary = summarize(wanted, results)
     text = json.dumps(summary, indent=2) + "\n"
-    (output / "ablation.json").write_text(text, encoding="utf-8")
+    write_text(output / "ablation.json", text)
     return summary
 
 

@@ -8,8 +8,9 @@ import sys
 
 import tensorflow as tf
 
+from datasets.whole_files import write_text
 from trainers.errors import ConfigError
-from trainers.storage import write_text, writing
+from trainers.storage import writing
 from trainers.trainer import Trainer
 
 # The one before the last stays, for the case that the last cannot be read.

@@ -6,13 +6,13 @@ docs/evaluation.md explains every figure.
 """
 
 import json
-import pathlib
 from collections.abc import Sequence
 
 from absl import flags
 
 from datasets.program import import_tensorflow, run_program
 from datasets.type_constraints import CANDIDATE_SETS
+from datasets.whole_files import output_file
 from trainers.config import CHOICES
 from trainers.errors import ConfigError
 
@@ -54,8 +54,8 @@ def main(argv: Sequence[str]) -> None:
     try:
         # First, because a reader of what is printed may leave early.
         if _OUTPUT.value:
-            path = pathlib.Path(_OUTPUT.value)
-            path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+            with output_file(_OUTPUT.value) as file:
+                file.write(json.dumps(result, indent=2) + "\n")
     finally:
         # Whatever became of the file: the ranking took its time.
         print(whole_evaluation(result))

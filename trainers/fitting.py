@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from datasets import catalog
 from datasets.graph import Graph
+from datasets.whole_files import write_text
 from saved_models.calibrating import calibrate
 from saved_models.exporting import export_scorer
 from saved_models.scorer import build_scorer
@@ -26,7 +27,7 @@ from trainers.evaluation.evaluator import Evaluator
 from trainers.planning import BudgetPlan, EpochPlan, Plan
 from trainers.run_directory import RunDirectory
 from trainers.server_trainer import make_trainer
-from trainers.storage import write_text, writing
+from trainers.storage import writing
 from trainers.strategies import make_strategy, ranking_strategy
 from trainers.summaries.final import write_final_summaries
 from trainers.summaries.writer import Summaries

@@ -15,6 +15,7 @@ from datasets import catalog
 from datasets.errors import DataError
 from datasets.graph import Graph
 from datasets.vocabulary import Vocabulary
+from datasets.whole_files import write_text
 from quatre_tf import QuatRE
 from saved_models.trained import save_best
 from trainers import openke, presets
@@ -173,7 +174,7 @@ def _write(
         _check_fresh(run)
         save_best(_model(embeddings), run.path)
         text = json.dumps(origin, indent=2) + "\n"
-        (run.path / _ORIGIN).write_text(text, encoding="utf-8")
+        write_text(run.path / _ORIGIN, text)
         run.begin(config, graph)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import filelock
 
 from datasets.graph import Graph
+from datasets.whole_files import write_text
 from saved_models.trained import BEST_MODEL, GRAPH
 from trainers.config import TrainConfig
 from trainers.errors import ConfigError
-from trainers.storage import write_text
 
 
 class RunDirectory:

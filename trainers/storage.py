@@ -1,4 +1,4 @@
-"""Files that are whole or absent, and what a run says when the disk does not take them."""
+"""What a run says when the disk does not take what it writes."""
 
 import contextlib
 import errno
@@ -53,20 +53,6 @@ def writing(what: str, path: pathlib.Path, remedy: str, needed: int = 0) -> Iter
             f"Cannot write {what} {path}: {reason}. {size}{_free(path) / 1e6:,.1f} MB are free on "
             f"that disk. {remedy}"
         ) from error
-
-
-def write_text(path: pathlib.Path, text: str) -> None:
-    """Replaces a file; one who reads, or comes after a crash, finds the old or the new text."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
 
 
 def _reason(error: OSError | tf.errors.OpError) -> str | None:

@@ -3,6 +3,7 @@
 import pathlib
 from collections.abc import Mapping, Sequence
 
+from datasets.whole_files import write_text
 from trainers.analysis import page, reliability, results, sections
 from trainers.analysis.embedding_map import check_relations
 from trainers.analysis.ranked import evaluate
@@ -49,7 +50,7 @@ def write_report(
     _clear(output)
     parts = [sections.head(runs), *_parts(runs, relations, output)]
     text = page.document(f"{run.graph.name}: {' and '.join(runs)}", parts)
-    (output / PAGE).write_text(text, encoding="utf-8")
+    write_text(output / PAGE, text)
     return output / PAGE
 
 

@@ -5,13 +5,12 @@ import csv
 import dataclasses
 import json
 import os
-import pathlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
-from datasets.errors import DataError
 from datasets.text_table import table
+from datasets.whole_files import output_file
 
 FORMATS = ("table", "json", "csv")
 # How a table shows numbers; programs get every digit.
@@ -133,18 +132,8 @@ def _opened(output: str | None) -> Iterator[TextIO]:
             yield sys.stdout
             sys.stdout.flush()
         return
-    path = pathlib.Path(output).expanduser().resolve()
-    # What is there and is no file, for example a pipe, cannot be replaced.
-    partial = path if path.exists() and not path.is_file() else path.with_name(f".{path.name}.part")
-    try:
-        with partial.open("w", encoding="utf-8", newline="") as stream:
-            yield stream
-        os.replace(partial, path)
-    except OSError as error:
-        raise DataError(f"Cannot write {path}: {error.strerror or error}.") from error
-    finally:
-        if partial != path:
-            partial.unlink(missing_ok=True)
+    with output_file(output) as stream:
+        yield stream
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from datasets.text_table import table
+from datasets.whole_files import whole_file, write_text
 from trainers import report
 from trainers.commands import command_of
 from trainers.config import TrainConfig
@@ -26,7 +27,7 @@ def best_trials(results: Sequence[Result], seed: int) -> list[Result]:
 def write_csv(search: Search, results: Sequence[Result], path: pathlib.Path) -> None:
     """Writes a row a run: settings that vary, how it ended, and its best validation."""
     titles = ["run", *search.space, "seed", "state", "epochs", "minutes"]
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with whole_file(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*titles, "value", "best_epoch", *report.METRICS])
         writer.writerows(_csv_row(search, result) for result in results)
@@ -85,7 +86,7 @@ def _standing(search: Search, first: Result, results: Sequence[Result]) -> dict[
 
 def write_json(summary: dict[str, Any], path: pathlib.Path) -> None:
     """Writes best.json."""
-    path.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(summary, indent=2) + "\n")
 
 
 def search_text(search: Search, results: Sequence[Result]) -> str:

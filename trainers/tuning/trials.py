@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from datasets.whole_files import write_text
 from saved_models.trained import BEST_MODEL
 from trainers.analysis.records import VALID, best_record, read_records
 from trainers.config import TrainConfig
@@ -85,10 +86,8 @@ class TrialRun:
             message: Why.
         """
         text = json.dumps({"state": state, "message": message}) + "\n"
-        # Complete or not at all: a run that is over is never trained again.
-        partial = self._state_file.with_suffix(".partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(self._state_file)
+        # A run that is over is never trained again.
+        write_text(self._state_file, text)
         if state != COMPLETED:
             for weights in (self.directory.checkpoints, self.directory.path / BEST_MODEL.parent):
                 shutil.rmtree(weights, ignore_errors=True)

@@ -1,0 +1,85 @@
+"""Files that are replaced whole."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from datasets.errors import DataError
+from datasets.whole_files import output_file, whole_file, write_text
+
+
+def test_it_replaces_and_leaves_nothing_else(tmp_path):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+    write_text(path, "neuë\n")
+    assert path.read_bytes() == "neuë\n".encode()
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_nothing_is_seen_of_it_before_its_end(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with whole_file(path) as file:
+        file.write("new")
+        file.flush()
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_a_block_that_fails_changes_nothing(tmp_path, error):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(error), whole_file(path) as file:
+        file.write("new")
+        raise error
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_process_killed_between_leaves_the_old(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    code = (
+        "import os, sys; from datasets.whole_files import whole_file\n"
+        "with whole_file(sys.argv[1]) as file:\n"
+        "    file.write('new'); file.flush(); os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -9
+    assert path.read_text() == "old"
+    write_text(path, "new")
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_of_a_link_its_file_is_replaced(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "a.txt")
+    write_text(tmp_path / "link", "new")
+    assert (tmp_path / "a.txt").read_text() == "new"
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    write_text(pipe, "new")
+    reader.join()
+    assert read == ["new"]
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_a_person_reads_which_path_and_why(tmp_path, monkeypatch):
+    missing = tmp_path / "none" / "a.txt"
+    with (
+        pytest.raises(DataError, match=f"^Cannot write {missing}: No such file or directory.$"),
+        output_file(missing),
+    ):
+        pass
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with output_file("~/a.txt") as file:
+        file.write("new")
+    assert (tmp_path / "a.txt").read_text() == "new"
