@@ -144,11 +144,10 @@ def rank_queries(
         `(better, equal)` as of `count_competitors`, both `[batch]` int32.
 
     Raises:
-        ValueError: A tile is not a positive integer.
+        ValueError: A tile is not a positive integer, or larger than it may be.
         tf.errors.InvalidArgumentError: A score is NaN or infinite, or an id is out of range.
     """
     check_positive("query_tile", query_tile)
-    check_positive("entity_tile", entity_tile)
     queries, table = tf.convert_to_tensor(queries), tf.convert_to_tensor(table)
     targets = tf.cast(targets, tf.int64)
     keys = _list_keys(known, table.shape[0])
@@ -180,7 +179,12 @@ def _list_keys(known: tf.RaggedTensor | None, num_entities: int) -> tf.Tensor:
     """Returns the keys `row * num_entities + entity` of `count_tile`, ascending."""
     if known is None:
         return tf.zeros([0], tf.int64)
-    return tf.sort(known.value_rowids() * num_entities + tf.cast(known.flat_values, tf.int64))
+    ids = tf.cast(known.flat_values, tf.int64)
+    # Beyond them it would be the key of another row.
+    bounds = tf.constant([0, num_entities], tf.int64)
+    tf.debugging.assert_greater_equal(ids, bounds[0], "`known` has an entity id below 0.")
+    tf.debugging.assert_less(ids, bounds[1], "`known` has an entity id beyond the table.")
+    return tf.sort(tf.cast(known.value_rowids(), tf.int64) * num_entities + ids)
 
 
 def candidate_scores(queries: tf.Tensor, table: tf.Tensor) -> tf.Tensor:

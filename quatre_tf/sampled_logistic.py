@@ -55,7 +55,15 @@ def sampled_logistic_objective(
         l2: Weight of the batch L2 (lambda of the paper).
         num_triples: Positives and corrupted triples of the global batch. Losses are sums over the
             batch given divided by it, so the sum over replicas is the mean over the global batch.
+
+    Raises:
+        ValueError: The model has reciprocal relations, whose rows this objective would never train.
     """
+    if model.reciprocal:
+        raise ValueError(
+            "The paper's objective asks for heads by the relation itself: expected a model with "
+            "`reciprocal=False`. Received: reciprocal=True."
+        )
     entity_ids = _occurring_entities(batch)
     rows = model.entities.lookup(entity_ids)
     relations = _distinct_relations(batch.relations, model.num_relations)

@@ -6,6 +6,9 @@ is not looked for among all scores but taken from those of the targets.
 
 import tensorflow as tf
 
+# Of a sum of powers: its reciprocal is e^27 above the smallest normal float32, for weights.
+_LARGEST_LOGARITHM = 60.0
+
 
 def softmax_gradient(
     scores: tf.Tensor,
@@ -40,9 +43,10 @@ def softmax_gradient(
         largest = tf.maximum(tf.cast(tf.reduce_max(scores, axis=1), tf.float32) + raised, others)
         return _shifted(*arguments, largest, others, weights, smoothing)
 
-    # A term e^88 times that of the shift is too large for float32. Looking for the largest first
-    # would be safe, and take as long as all the rest.
-    in_range = tf.reduce_all(tf.math.is_finite(found[1]))
+    # A sum e^88 times the term of the shift is too large for float32, and a little before that its
+    # reciprocal times a weight too small. Looking for the largest first would be safe, and take as
+    # long as all the rest. NaN is out of range, too.
+    in_range = tf.reduce_all(found[1] - shifts < _LARGEST_LOGARITHM)
     return tf.cond(in_range, lambda: found, by_the_largest)
 
 

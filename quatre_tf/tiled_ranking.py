@@ -28,12 +28,16 @@ import tensorflow as tf
 from quatre_tf.ranking_lists import Asked, distinct_lists, left_out, sum_members
 from quatre_tf.ranking_table import ROW_MULTIPLE, RankingTable, Rough, Screen
 from quatre_tf.screened_ranking import count_screened, is_narrow, threshold_errors
+from quatre_tf.validation import check_positive
 
 # Found by measurement: smaller tiles pay for more operations, larger ones leave the cache.
 ENTITY_TILE = 3072
 QUERY_TILE = 512
-# The weight of an equal score in a code. A tile of `_EQUAL - 1` entities is the largest that fits.
+# The weight of an equal score in a code, and the largest tile whose codes fit.
 _EQUAL = 4096
+_LARGEST_TILE = _EQUAL - 1
+# What the error says of scores that have no ranks.
+NOT_FINITE = "NaN or infinite"
 # Far below the largest float32, 3.4e38: room for the rounding of the bound itself.
 _SAFE_SCORE = 1e37
 _MAX_SWEEPS = 3
@@ -83,6 +87,7 @@ def count_tile(
 
     Raises:
         TypeError: Queries or table are not float32.
+        ValueError: `entity_tile` is not a positive integer of at most 4095.
         tf.errors.InvalidArgumentError: A score is NaN or infinite, or an id is out of range.
     """
     if (queries.dtype, table.values.dtype) != (tf.float32, tf.float32):
@@ -90,6 +95,7 @@ def count_tile(
             "Ranks are taken from float32 scores. "
             f"Received: {queries.dtype.name} queries, {table.values.dtype.name} table."
         )
+    check_positive("entity_tile", entity_tile, _LARGEST_TILE)
     given = (queries, table, asked)
     # Two traces for all sizes: a process that ranks many models keeps no more.
     specs = tf.nest.map_structure(_spec_of, given)
@@ -181,7 +187,7 @@ def assert_finite(scores: tf.Tensor) -> None:
     """Raises InvalidArgumentError if a score is NaN or infinite."""
     tf.debugging.Assert(
         tf.reduce_all(tf.math.is_finite(scores)),
-        ["Scores hold NaN or infinite values; a rank among them would mean nothing."],
+        [f"Scores hold {NOT_FINITE} values; a rank among them would mean nothing."],
     )
 
 

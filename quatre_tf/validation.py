@@ -1,5 +1,6 @@
 """Checks of constructor arguments, with one form of message."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,10 +10,11 @@ def describe(name: str, value: Any) -> str:
     return f"Received: {name}={value!r} (of type {type(value).__name__})."
 
 
-def check_positive(name: str, value: Any) -> int:
-    """Returns `value` when it is a positive integer, else raises ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"`{name}` must be a positive integer. {describe(name, value)}")
+def check_positive(name: str, value: Any, most: float = math.inf) -> int:
+    """Returns `value` when it is a positive integer of at most `most`, else raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        bound = "" if most == math.inf else f" of at most {most}"
+        raise ValueError(f"`{name}` must be a positive integer{bound}. {describe(name, value)}")
     return value
 
 

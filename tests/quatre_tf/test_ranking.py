@@ -206,10 +206,39 @@ def test_a_bad_entity_row_is_an_error_in_every_tile(queries, table):
         ranking.rank_queries(queries, table, np.zeros(70, np.int32), query_tile=16)
 
 
-@pytest.mark.parametrize("query_tile", [0, -1, 2.0])
-def test_query_tile_is_checked(queries, table, query_tile):
-    with pytest.raises(ValueError, match="`query_tile` must be a positive integer"):
-        ranking.rank_queries(queries, table, np.zeros(70, np.int32), query_tile=query_tile)
+@pytest.mark.parametrize(
+    ("tile", "value"),
+    [("query_tile", 0), ("query_tile", -1), ("query_tile", 2.0), ("entity_tile", 0)],
+)
+def test_tiles_are_checked(queries, table, tile, value):
+    with pytest.raises(ValueError, match=f"`{tile}` must be a positive integer"):
+        ranking.rank_queries(queries, table, np.zeros(70, np.int32), **{tile: value})
+
+
+def test_a_tile_is_as_large_as_its_codes_allow(rng):
+    table = rng.integers(0, 2, [6000, 8]).astype(np.float32)
+    query, target = np.ones([1, 8], np.float32), np.array([17])
+    expected = naive_counts(query @ table.T, target, [[]])
+    assert_counts(ranking.rank_queries(query, table, target, entity_tile=4095), *expected)
+    with pytest.raises(
+        ValueError, match="`entity_tile` must be a positive integer of at most 4095"
+    ):
+        ranking.rank_queries(query, table, target, entity_tile=4096)
+
+
+@pytest.mark.parametrize("bad", [30, -1])
+def test_known_answers_are_ids(queries, table, bad):
+    """One beyond the table would stand for a candidate of the next query."""
+    known = ragged([[bad], *[[]] * 69])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="`known` has an entity id"):
+        ranking.rank_queries(queries, table, np.zeros(70, np.int32), known)
+
+
+def test_known_answers_with_short_row_splits(rng, queries, table):
+    known = [rng.choice(30, 3, replace=False).tolist() for _ in queries]
+    expected = naive_counts(queries @ table.T, np.zeros(70, np.int32), known)
+    narrow = tf.ragged.constant(known, tf.int32, row_splits_dtype=tf.int32)
+    assert_counts(ranking.rank_queries(queries, table, np.zeros(70, np.int32), narrow), *expected)
 
 
 @pytest.mark.skipif(

@@ -103,3 +103,11 @@ def test_no_dense_pass_over_the_entity_table():
         if tensor.shape.rank and tensor.shape[0] == num_entities
     ]
     assert table_sized == []
+
+
+def test_reciprocal_relations_are_refused(rng):
+    """Their rows would never be trained, and all heads asked for by them."""
+    model = QuatRE(17, 5, 6, reciprocal=True)
+    batch = random_batch(rng, 17, 5, batch_size=12, num_negatives=4)
+    with pytest.raises(ValueError, match="expected a model with `reciprocal=False`"):
+        sampled_logistic_objective(model, batch, l2=0.0, num_triples=60)
