@@ -221,6 +221,8 @@ _READ_BY = {
     "num_negatives": ("paper",),
     "corruption": ("paper",),
     "l2": ("paper",),
+    # The objective of the paper would never train the rows by which heads are then asked for.
+    "reciprocal": ("strong", "sampled"),
     "n3": ("strong", "sampled"),
     "relation_prediction": ("strong", "sampled"),
     "compute_dtype": ("strong", "sampled"),

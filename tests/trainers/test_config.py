@@ -44,6 +44,7 @@ def test_config_is_frozen():
             {"n3": 0.1},
             "--n3 is a setting of --recipe=strong and --recipe=sampled; --recipe=paper does not",
         ),
+        ({"reciprocal": True}, "--reciprocal is a setting of --recipe=strong and --recipe=sampled"),
         (
             {"recipe": "sampled", "label_smoothing": 0.1},
             "--label_smoothing is a setting of --recipe=strong; --recipe=sampled does not read it.",
