@@ -35,6 +35,8 @@ from saved_models.trained import Trained
 
 TARGET_RANK = 10
 _NOISE = 0.01
+# Each takes a score for every entity.
+_FEATURES_AT_ONCE = 64
 
 
 def fold_in(
@@ -72,6 +74,8 @@ def posterior_mean(
 ) -> np.ndarray:
     """Returns the row `[width]` of the formula above, in float64.
 
+    It is `mean` where the features say nothing: all entities score alike with them.
+
     Args:
         features: `[k, width]`.
         targets: `[k]`.
@@ -80,6 +84,8 @@ def posterior_mean(
     """
     gain = features @ covariance
     variance = gain @ features.T
+    if not np.trace(variance) > 0.0:
+        return mean
     noise = _NOISE * np.trace(variance) / len(features)
     residual = targets - features @ mean
     return mean + gain.T @ np.linalg.solve(variance + noise * np.eye(len(features)), residual)
@@ -95,15 +101,26 @@ def _fit_rows(trained: Trained, triples: np.ndarray, target_rank: int) -> np.nda
     slots = _SlotMeans(trained.graph, table)
     place = min(target_rank, num_old)
     newcomers = triples[:, [0, 2]].max(axis=1)
+    triples = triples[np.argsort(newcomers, kind="stable")]
     rows = []
-    for entity in range(num_old, newcomers.max() + 1):
-        given = triples[newcomers == entity]
+    for given in np.split(triples, np.cumsum(np.bincount(newcomers)[num_old:])[:-1]):
         features = _features(trained.model, given, num_old)
-        targets = np.partition(features @ table.T, -place, axis=1)[:, -place]
+        targets = _best_scores(features, table, place)
         # The mean of all stands in as one more slot: it steadies what rests on one triple.
         center = np.mean([mean, *slots.means(given)], axis=0)
         rows.append(posterior_mean(features, targets, center, covariance))
     return np.stack(rows).astype(table.dtype)
+
+
+def _best_scores(features: np.ndarray, table: np.ndarray, place: int) -> np.ndarray:
+    """Returns `[k]`, what the entity at this place scores with each feature."""
+    found = np.empty(len(features), table.dtype)
+    for start in range(0, len(features), _FEATURES_AT_ONCE):
+        part = slice(start, start + _FEATURES_AT_ONCE)
+        scores = features[part] @ table.T
+        scores.partition(-place, axis=1)
+        found[part] = scores[:, -place]
+    return found
 
 
 def _features(model: QuatRE, triples: np.ndarray, num_old: int) -> np.ndarray:

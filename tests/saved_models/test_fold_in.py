@@ -11,6 +11,7 @@ import tensorflow as tf
 from datasets.errors import DataError
 from datasets.graph import Graph
 from quatre_tf import QuatRE
+from saved_models import folding
 from saved_models.folding import fold_in, posterior_mean
 from saved_models.new_triples import extend_graph
 from saved_models.scorer import build_scorer
@@ -76,6 +77,15 @@ def test_the_posterior_mean_minimizes_the_ridge_problem(rng):
     np.testing.assert_allclose(row, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("feature", "covariance"), [(0.0, np.eye(2)), (1.0, np.zeros([2, 2]))], ids=["zero", "alike"]
+)
+def test_features_that_say_nothing_leave_the_mean(feature, covariance):
+    mean = np.array([0.5, 7.0])
+    row = posterior_mean(np.full([3, 2], feature), np.ones(3), mean, covariance)
+    np.testing.assert_array_equal(row, mean)
+
+
 def test_new_entities_come_last_in_the_order_of_the_triples(folded, graph):
     entities = folded.graph.entities.names.tolist()
     assert entities == [*graph.entities.names, "Aland", "Zuid"]
@@ -133,8 +143,12 @@ def observations(model, head, relation, tail, num_old):
     return np.stack([answer, asked]).astype(np.float64)
 
 
+@pytest.mark.parametrize("at_once", [1, 3, 64])
 @pytest.mark.parametrize("target_rank", [1, 3, 100])
-def test_a_row_is_the_solution_of_the_documented_problem(trained, graph, target_rank):
+def test_a_row_is_the_solution_of_the_documented_problem(
+    trained, graph, target_rank, at_once, monkeypatch
+):
+    monkeypatch.setattr(folding, "_FEATURES_AT_ONCE", at_once)
     folded = fold_in(trained, names(NEW[:2]), target_rank=target_rank)
     table = trained.model.entities.embeddings.numpy().astype(np.float64)
     num_old = len(table)
