@@ -26,11 +26,13 @@ def whole_file(path: str | pathlib.Path) -> Iterator[TextIO]:
     Raises:
         OSError: The disk does not take it.
     """
-    path = pathlib.Path(path).resolve()
+    path = pathlib.Path(path)
+    # As it is given: /dev/stdout leads to a pipe that has no path of its own.
     if path.exists() and not path.is_file():
         with path.open("w", encoding="utf-8", newline="") as file:
             yield file
         return
+    path = path.resolve()
     partial = path.with_name(f".{path.name}.partial")
     try:
         with partial.open("w", encoding="utf-8", newline="") as file:

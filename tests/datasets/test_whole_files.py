@@ -33,9 +33,14 @@ def test_nothing_is_seen_of_it_before_its_end(tmp_path):
 def test_a_block_that_fails_changes_nothing(tmp_path, error):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(error), whole_file(path) as file:
-        file.write("new")
-        raise error
+
+    def write():
+        with whole_file(path) as file:
+            file.write("new")
+            raise error
+
+    with pytest.raises(error):
+        write()
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
 
@@ -70,6 +75,12 @@ def test_a_pipe_is_written_to(tmp_path):
     reader.join()
     assert read == ["new"]
     assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_standard_output_that_is_a_pipe():
+    code = "from datasets.whole_files import write_text; write_text('/dev/stdout', 'new')"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "new"
 
 
 def test_a_person_reads_which_path_and_why(tmp_path, monkeypatch):
