@@ -31,6 +31,8 @@ class RunState(tf.Module):
         best_step: The step it was reached at.
         stale: Validations since then.
         validated_step: The step of the last validation.
+        validated_seconds: When it ended, in wall time of the run.
+        slowest_validation: What the slowest so far took, in seconds.
         seconds: Wall time spent so far, validation and checkpoints included.
     """
 
@@ -40,6 +42,8 @@ class RunState(tf.Module):
         self.best_step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.stale = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.validated_step = tf.Variable(0, dtype=tf.int64, trainable=False)
+        self.validated_seconds = tf.Variable(0.0, dtype=tf.float64, trainable=False)
+        self.slowest_validation = tf.Variable(0.0, dtype=tf.float64, trainable=False)
         self.seconds = tf.Variable(0.0, dtype=tf.float64, trainable=False)
 
 

@@ -200,22 +200,25 @@ class Controller:
         ranks = self._evaluator.rank(self._trainer.model, "valid")
         metrics = self._evaluator.summarize(ranks)["candidates"]["all"]["both"]
         self._summaries.write_validation(self._trainer.model, ranks, self.step)
-        self._plan.saw_validation(self._clock.seconds, self._clock.seconds - start)
+        took = self._clock.seconds - start
+        self._plan.saw_validation(self._clock.last, took)
         better = metrics[self._config.best_by] > self._state.best_value.numpy()
         # All of it or nothing: a validation that was cut short is done again.
         with uninterrupted():
-            self._take_note(metrics, better)
+            self._take_note(metrics, better, took)
         mark = "  best so far" if better else ""
         bar.write(f"epoch {self.epoch:g}  valid  {report.metric_line(metrics)}{mark}")
         return metrics
 
-    def _take_note(self, metrics: Mapping[str, float], better: bool) -> None:
+    def _take_note(self, metrics: Mapping[str, float], better: bool, took: float) -> None:
         if better:
             self._save_best()
             self._state.best_value.assign(metrics[self._config.best_by])
             self._state.best_step.assign(self.step)
         self._state.stale.assign(0 if better else self._state.stale + 1)
         self._state.validated_step.assign(self.step)
+        self._state.validated_seconds.assign(self._clock.last)
+        self._state.slowest_validation.assign(tf.maximum(self._state.slowest_validation, took))
         self._write("valid/all", metrics)
 
     def _save_best(self) -> None:
@@ -255,11 +258,12 @@ class Controller:
         )
 
     def _describe_collapse(self, progress: Progress) -> str:
+        regularizer = "--l2" if self._config.recipe == "paper" else "--n3"
         return (
             f"Training stopped at step {self.step}, because these are not all finite: loss "
             f"{progress.loss}, regularisation {progress.regularization}, gradient norm "
             f"{progress.gradient_norm}. The last good checkpoint is {self._checkpoints.latest}; "
-            "nothing was written after it. Use a smaller --learning_rate or --l2."
+            f"nothing was written after it. Use a smaller --learning_rate or {regularizer}."
         )
 
 

@@ -180,7 +180,12 @@ def _train(session: _Session, on_validation: OnValidation = always) -> None:
     clock = Clock(session.started, float(state.seconds.numpy()), session.strategy)
     plan: Plan = EpochPlan(config, trainer.recipe.steps_per_epoch)
     if config.budget_minutes:
-        plan = BudgetPlan(config, clock.seconds, test_share=len(graph.test) / len(graph.valid))
+        plan = BudgetPlan(
+            config,
+            len(graph.test) / len(graph.valid),
+            float(state.validated_seconds.numpy()),
+            float(state.slowest_validation.numpy()),
+        )
     summaries = Summaries(run, config, graph)
     controller = Controller(
         config, summaries, trainer, checkpoints, state, session.evaluator, plan, clock
@@ -215,15 +220,22 @@ def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Tr
 
 def _stored_result(session: _Session) -> dict[str, Any] | None:
     """Returns the test metrics of a run that was complete before; None of any other."""
-    path = session.run.test_metrics_file
+    path, config = session.run.test_metrics_file, session.config
     if not path.exists():
         return None
     result = json.loads(path.read_text(encoding="utf-8"))
-    if result["tie_policy"] != session.config.tie_policy:
+    if result["tie_policy"] != config.tie_policy:
         return None
     print(f"\n{report.evaluation_table(result)}\n")
-    print("The run is complete: nothing to do. To train it further, give --epochs=MORE.")
+    print(f"The run is complete: nothing to do. To train it further, {_how_to_go_on(config)}.")
     return result
+
+
+def _how_to_go_on(config: TrainConfig) -> str:
+    if config.budget_minutes:
+        return "give a larger --budget_minutes"
+    early = "; if it stopped early, a larger --patience, or 0" if config.patience else ""
+    return f"give --epochs=MORE{early}"
 
 
 def _finish(session: _Session) -> dict[str, Any]:

@@ -70,19 +70,27 @@ class BudgetPlan:
 
     Args:
         config: Its `budget_minutes`.
-        start: Wall time of the run when this session of it begins, in seconds.
         test_share: How many test triples there are for each validation triple.
+        validated: Wall time of the run when its last validation ended, in seconds; 0 before the
+            first.
+        slowest_validation: What the slowest took in earlier sessions, in seconds.
     """
 
-    def __init__(self, config: TrainConfig, start: float, test_share: float):
+    def __init__(
+        self,
+        config: TrainConfig,
+        test_share: float,
+        validated: float = 0.0,
+        slowest_validation: float = 0.0,
+    ):
         self._budget = 60.0 * config.budget_minutes
         self._test_share = test_share
-        self._step_seconds = self._validation_seconds = 0.0
-        self._validated = start
+        self._step_seconds = 0.0
+        self._validated, self._validation_seconds = validated, slowest_validation
 
     def last_step(self, step: int, seconds: float) -> int:
         """The steps for which there is time, less the validations between."""
-        remaining = self._end - seconds
+        remaining = max(self._end - seconds, 0.0)
         remaining -= self._validation_seconds * math.floor(remaining / self._interval)
         return step + self._steps_in(remaining)
 

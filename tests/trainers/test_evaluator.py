@@ -13,6 +13,7 @@ from tests import reference
 from tests.trainers.small_graph import small_graph, small_model
 from trainers.errors import ConfigError, TrainingError
 from trainers.evaluation.evaluator import Evaluator
+from trainers.evaluation.tile_runner import TileRunner
 
 # Worked out by hand. The numbers are a 1, b 2, c 2, d -1, e 0, f 3; a score is a product of two.
 # Known tails: a likes b c d; b likes b d; f likes c; c rules a. Known heads: a b d like d;
@@ -104,6 +105,17 @@ def test_figures_by_hand():
 def test_scores_that_are_not_finite_are_refused(value):
     with pytest.raises(TrainingError, match="NaN or infinite, so it has no ranks"):
         Evaluator(small_graph()).rank(small_model(e=value), "test")
+
+
+def test_other_errors_are_not_taken_for_it(monkeypatch):
+    error = tf.errors.InvalidArgumentError(None, None, "Matrix products are not reproducible here.")
+
+    def run(*arguments):
+        raise error
+
+    monkeypatch.setattr(TileRunner, "run", run)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not reproducible"):
+        Evaluator(small_graph()).rank(small_model(), "test")
 
 
 @pytest.mark.parametrize("number", [0.0, 2.0])

@@ -250,3 +250,7 @@ def test_budget_ends_in_time_and_decays_to_the_end(strong_config, tmp_path):
     assert read_records(tmp_path / "run", "valid/all")
     rates = [record["learning_rate"] for record in read_records(tmp_path / "run", "train")]
     assert rates[-1] < 0.5 * rates[0]
+    checkpoints = sorted((tmp_path / "run" / "checkpoints").iterdir())
+    # What was kept for the test split is not time to train.
+    fit(config, tmp_path / "run", resume=True)
+    assert sorted((tmp_path / "run" / "checkpoints").iterdir()) == checkpoints

@@ -9,7 +9,7 @@ import tensorflow as tf
 from datasets.graph import Graph
 from quatre_tf import QuatRE
 from quatre_tf.ranking_table import screening_pays, table_bytes
-from quatre_tf.tiled_ranking import tile_bytes
+from quatre_tf.tiled_ranking import NOT_FINITE, tile_bytes
 from trainers.errors import ConfigError, TrainingError
 from trainers.evaluation.ranking_side import RankingSide
 from trainers.evaluation.split_ranks import Counts, SplitRanks
@@ -97,8 +97,10 @@ class Evaluator:
                 for side in self._sides
             }
         except tf.errors.InvalidArgumentError as error:
+            if NOT_FINITE not in str(error):
+                raise
             raise TrainingError(
-                "The model gives scores that are NaN or infinite, so it has no ranks. "
+                f"The model gives scores that are {NOT_FINITE}, so it has no ranks. "
                 "Train it again with a smaller --learning_rate."
             ) from error
         _check_not_constant([counts[side]["all"] for side in counts])
@@ -156,5 +158,6 @@ def _check_not_constant(sides: Sequence[Counts]) -> None:
     ):
         raise TrainingError(
             "The model gives all candidates of every query the same score, so its ranks would "
-            "mean nothing. It may have collapsed to zero: train it again with a smaller --l2."
+            "mean nothing. It may have collapsed to zero: train it again with a smaller --l2 or "
+            "--n3."
         )
