@@ -47,13 +47,9 @@ def test_every_block_is_run_or_says_why_not(block):
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A folder with the examples, the files that pages show, and a small run of countries."""
+    """A folder with the examples, and a small run of countries."""
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "examples").symlink_to(ROOT / "examples")
-    shown = (ROOT / "docs" / "fold_in.md").read_text(encoding="utf-8")
-    new = re.search(r"^\$ cat new.tsv\n(.*?)^\$", shown, re.DOTALL | re.MULTILINE)
-    (folder / "new.tsv").write_text(new[1], encoding="utf-8")
-    (folder / "questions.tsv").write_text("Egypt\tborders\t?\n?\tcurrency\tEuro\n")
     code, printed = commands.run("trainers.fit", COUNTRIES.split(), folder)
     assert code == 0, printed
     return folder
@@ -98,6 +94,19 @@ def test_programs_and_flags_that_are_named_exist(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_to_files_hold(page):
     assert [link for link in links(page) if not (page.parent / link).exists()] == []
+
+
+def test_files_that_pages_show_are_as_shown():
+    shown = [
+        found
+        for page in PAGES
+        for found in re.findall(
+            r"^\$ cat (\S+)\n(.*?)^\$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        )
+    ]
+    assert shown
+    for name, text in shown:
+        assert (ROOT / name).read_text(encoding="utf-8") == text
 
 
 def test_extras_that_pages_install_exist():

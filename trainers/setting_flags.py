@@ -10,8 +10,8 @@ from trainers import config as configs
 from trainers.errors import ConfigError
 
 _HELP = {
-    "recipe": "How to train: as the reference (paper), what ranks best (strong), or the same at a "
-    "cost that does not grow with the entities (sampled).",
+    "recipe": "How to train: as the reference (paper, the default of trainers.fit), what ranks "
+    "best (strong), or the same at a cost that does not grow with the entities (sampled).",
     "variant": "Which rotations are learned.",
     "reciprocal": "Ask for heads as tails of an inverse relation of its own.",
     "normalize_relations": "Normalise v_r, as in the paper.",
