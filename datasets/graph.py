@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import os
 import pathlib
 import tokenize
 import warnings
@@ -103,9 +104,15 @@ class Graph:
         self.entities.save(directory / "entities.txt")
         self.relations.save(directory / "relations.txt")
         for split in SPLITS:
-            np.save(directory / f"{split}.npy", self.split(split))
+            # Not into the file, which this graph may be mapped from.
+            partial = directory / f".{split}.npy.partial"
+            with partial.open("wb") as file:
+                np.save(file, self.split(split))
+            os.replace(partial, directory / f"{split}.npy")
         if self.labels:
             write_labels(self.labels, directory / "labels.tsv")
+        else:
+            (directory / "labels.tsv").unlink(missing_ok=True)
         facts = {"name": self.name, "fingerprint": self.fingerprint}
         (directory / "graph.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 

@@ -59,7 +59,8 @@ def read_ntriples(
     left_out = 0
     for subject, predicate, value, literal in _statements(path, scope):
         if literal and predicate == _LABEL:
-            preferred = literal.language in (None, "en")
+            # "en-GB" is English, too.
+            preferred = (literal.language or "en").partition("-")[0] == "en"
             if subject not in labels or preferred > labels[subject][0]:
                 labels[subject] = preferred, literal.value
         elif literal and not keep_literals:
@@ -80,10 +81,17 @@ def _statements(path: str | pathlib.Path, scope: str) -> Iterator[tuple[str, str
             f"{path}: N-Triples need pyoxigraph. Install it: pip install -e '.[prepare]'."
         ) from error
     path = pathlib.Path(path)
-    opened: Callable = Gunzip if path.suffix == ".gz" else functools.partial(open, mode="rb")
+    opened: Callable = (
+        Gunzip if path.suffix.lower() == ".gz" else functools.partial(open, mode="rb")
+    )
     try:
         with opened(path) as file:
             for quad in pyoxigraph.parse(file, format=pyoxigraph.RdfFormat.N_TRIPLES):
+                if isinstance(quad.object, pyoxigraph.Triple):
+                    raise DataError(
+                        f"{path}: expected names and literals, received a triple as the object of"
+                        f" {quad.subject} {quad.predicate}. Remove it."
+                    )
                 literal = quad.object if isinstance(quad.object, pyoxigraph.Literal) else None
                 head, tail = _name(quad.subject, scope), _name(quad.object, scope)
                 yield head, quad.predicate.value, tail, literal

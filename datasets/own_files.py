@@ -76,12 +76,16 @@ def find_files(source: str | os.PathLike, labels: str | os.PathLike | None = Non
     if not os.path.isdir(source):
         raise DataError(f"There is no file or folder {source}. Expected by --input: your triples.")
     visible = _visible(source)
-    files = [path for path in visible if _kind(path) and path != named]
+    # However its path is spelled.
+    taken = named.resolve() if named else None
+    files = [path for path in visible if _kind(path) and path.resolve() != taken]
     own_labels = [path for path in files if _stem(path) == _LABELS]
     parts = _parts(source, [path for path in files if path not in own_labels])
     labels_file = named or (own_labels[0] if own_labels else None)
-    used = {labels_file, *(path for paths in parts.values() for path in paths)}
-    return OwnFiles(parts, labels_file, [path.name for path in visible if path not in used])
+    used = [*filter(None, [labels_file]), *(path for paths in parts.values() for path in paths)]
+    read = {path.resolve() for path in used}
+    ignored = [path.name for path in visible if path.resolve() not in read]
+    return OwnFiles(parts, labels_file, ignored)
 
 
 def read_files(files: OwnFiles, given: Format, *, keep_literals: bool = False) -> OwnTriples:

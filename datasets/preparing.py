@@ -25,7 +25,8 @@ from datasets.triple_keys import first_occurrences, triple_keys
 from datasets.triples import write_triples
 from datasets.vocabulary import Vocabulary
 
-_WRITTEN = {*(f"{split}.txt" for split in SPLITS), "labels.tsv", "report.json"}
+_REPORT = "report.json"
+_WRITTEN = {*(f"{split}.txt" for split in SPLITS), "labels.tsv", _REPORT}
 _AS_GIVEN: dict[str, Any] = {"split": "as given"}
 
 
@@ -93,6 +94,12 @@ def prepare(
 def _split(name: str, read: OwnTriples, options: SplitOptions) -> tuple[Graph, dict[str, Any]]:
     """Returns the graph, and what was done."""
     entities, relations, triples = _encode(pa.concat_tables(read.tables.values()))
+    if not len(triples):
+        left_out = f"{read.literals_left_out:,} with a literal were left out: --keep_literals"
+        raise DataError(
+            "There are no triples to split."
+            + (f" {left_out} takes them for entities." if read.literals_left_out else "")
+        )
     limits = (len(entities), len(relations))
     distinct = triples[first_occurrences(triple_keys(triples, *limits))]
     rows = split_triples(distinct, *limits, options)
@@ -125,7 +132,7 @@ def _write(graph: Graph, report: dict[str, Any], folder: pathlib.Path) -> None:
         write_triples([column[ids] for column, ids in columns], folder / f"{split}.txt")
     if graph.labels:
         write_labels(graph.labels, folder / "labels.tsv")
-    (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    (folder / _REPORT).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
 def _check_output(folder: pathlib.Path, source: pathlib.Path, overwrite: bool) -> None:
@@ -149,6 +156,11 @@ def _check_output(folder: pathlib.Path, source: pathlib.Path, overwrite: bool) -
             f"{folder} holds {foreign[0]}, which no earlier call wrote; --overwrite replaces"
             " prepared data sets only. Name another folder with --output."
         )
+    if held and _REPORT not in held:
+        raise DataError(
+            f"{folder} has no {_REPORT}, so no earlier call wrote it; --overwrite replaces prepared"
+            " data sets only. Name another folder with --output."
+        )
 
 
 def _publish(folder: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
@@ -160,8 +172,15 @@ def _publish(folder: pathlib.Path, write: Callable[[pathlib.Path], None]) -> Non
             fresh = pathlib.Path(partial) / "fresh"
             fresh.mkdir()
             write(fresh)
-            with contextlib.suppress(FileNotFoundError):
-                folder.rename(pathlib.Path(partial) / "old")
-            fresh.rename(folder)
+            old = pathlib.Path(partial) / "old"
+            try:
+                with contextlib.suppress(FileNotFoundError):
+                    folder.rename(old)
+                fresh.rename(folder)
+            except BaseException:
+                # What is left in the temporary folder goes with it.
+                if old.exists() and not folder.exists():
+                    old.rename(folder)
+                raise
     except OSError as error:
         raise DataError(f"Cannot write {folder}: {error}.") from error

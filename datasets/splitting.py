@@ -77,7 +77,7 @@ def split_triples(
     test, valid = _share_out(held, wanted["test"], sum(wanted.values()))
     rest = np.setdiff1d(np.arange(len(triples)), np.concatenate([valid, test]))
     splits = {"train": rest, "valid": valid, "test": test}
-    _check(splits, len(triples))
+    _check(splits, len(triples), options.method)
     return splits
 
 
@@ -143,11 +143,13 @@ def _share_out(held: list[list[int]], test: int, total: int) -> tuple[np.ndarray
     return np.sort(np.array(parts[0], np.int64)), np.sort(np.array(parts[1], np.int64))
 
 
-def _check(splits: dict[str, np.ndarray], num_triples: int) -> None:
+def _check(splits: dict[str, np.ndarray], num_triples: int, method: str) -> None:
     empty = [name for name, rows in splits.items() if not len(rows)]
     if empty:
+        aware = method != "random"
+        why = " can be held out, when train is to keep every entity and relation and twins stay"
         raise DataError(
-            f"Nothing is left for {' and '.join(empty)}: of {num_triples:,} triples too few can be"
-            " held out, when train is to keep every entity and relation and twins stay together."
-            " Add triples; or --split=random, which takes any triple."
+            f"Nothing is left for {' and '.join(empty)}: of {num_triples:,} triples too few"
+            f"{why + ' together' if aware else ' are there'}."
+            f" Add triples{'; or --split=random, which takes any triple' if aware else ''}."
         )

@@ -96,11 +96,17 @@ def detect(data: bytes, origin: str, roles: Mapping[str, str], given: Format = U
     header = given.header if given.header is not None else found is not None
     if given.columns is None:
         places = found if header and found else _first_places(first, roles, origin)
-    elif sorted(given.columns) == sorted(roles):
+    elif sorted(given.columns) == sorted(roles) and not (header and set(roles) <= set(first)):
         places = tuple(list(given.columns).index(role) for role in roles)
     else:
-        header = header or not all(column.isdecimal() for column in given.columns)
-        places = _named_places(given.columns, first, roles, origin)
+        has_names = not all(column.isdecimal() for column in given.columns)
+        if has_names and given.header is False:
+            raise DataError(
+                f"{origin}: without a header, columns have numbers from 1. Received --noheader and"
+                f" --columns={_listed(given.columns)}."
+            )
+        header = header or has_names
+        places = _named_places(given.columns, first if header else (), roles, origin)
     if max(places) >= len(first):
         raise DataError(
             f"{origin}: expected at least {max(places) + 1} columns, received {len(first)}:"
@@ -172,20 +178,21 @@ def _first_places(first: Sequence[str], roles: Mapping[str, str], origin: str) -
 
 
 def _named_places(
-    columns: Sequence[str], first: Sequence[str], roles: Mapping[str, str], origin: str
+    columns: Sequence[str], header: Sequence[str], roles: Mapping[str, str], origin: str
 ) -> tuple[int, ...]:
     if len(columns) != len(roles):
         raise DataError(
             f"Expected {len(roles)} columns ({', '.join(roles)}) in --columns, received"
             f" {_listed(columns)}."
         )
+    # Role words that are names of columns say where each role is, in whatever order.
+    columns = list(roles) if sorted(columns) == sorted(roles) else columns
     places = []
     for column in columns:
-        if column not in first and not (column.isdecimal() and len(column) <= _MAX_DIGITS):
-            raise DataError(
-                f"{origin}: there is no column {shown(column)}. The header has {_listed(first)}."
-            )
-        places.append(first.index(column) if column in first else int(column) - 1)
+        if column not in header and not (column.isdecimal() and len(column) <= _MAX_DIGITS):
+            there = f" The header has {_listed(header)}." if header else ""
+            raise DataError(f"{origin}: there is no column {shown(column)}.{there}")
+        places.append(header.index(column) if column in header else int(column) - 1)
     if min(places) < 0:
         raise DataError("Columns in --columns are numbered from 1, received 0.")
     if len(set(places)) < len(places):

@@ -66,7 +66,7 @@ def read_bytes(path: str | pathlib.Path) -> bytes:
     """
     path = pathlib.Path(path)
     try:
-        if path.suffix != ".gz":
+        if path.suffix.lower() != ".gz":
             return path.read_bytes()
         with Gunzip(path) as file:
             return file.read()

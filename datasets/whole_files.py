@@ -3,6 +3,8 @@
 import contextlib
 import os
 import pathlib
+import secrets
+import shutil
 from collections.abc import Iterator
 from typing import TextIO
 
@@ -33,12 +35,15 @@ def whole_file(path: str | pathlib.Path) -> Iterator[TextIO]:
             yield file
         return
     path = path.resolve()
-    partial = path.with_name(f".{path.name}.partial")
+    # A name of its own: two that write one file do not write into each other's.
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
-        with partial.open("w", encoding="utf-8", newline="") as file:
+        with partial.open("x", encoding="utf-8", newline="") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copymode(path, partial)
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)

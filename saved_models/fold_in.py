@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> None:
     from saved_models.trained import load_trained
 
     trained = load_trained(_RUN_DIR.value)
-    triples = np.stack([column.to_pylist() for column in columns], axis=1).astype(object)
+    triples = np.array([column.to_pylist() for column in columns], object).T
     folded = fold_in(trained, triples, target_rank=_TARGET_RANK.value, origin=_TRIPLES.value)
     scorer = build_scorer(folded.model, folded.graph, calibration_of(trained))
     print(describe(folded, trained.graph, scorer))

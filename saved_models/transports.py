@@ -155,8 +155,13 @@ class RestTransport:
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
-    text = error.read().decode(errors="replace")
     try:
-        return json.loads(text)["error"]
+        text = error.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException):
+        # Cut short, or it never came.
+        return error.reason
+    try:
+        detail = json.loads(text)["error"]
     except (ValueError, KeyError, TypeError):
-        return text or error.reason
+        detail = None
+    return detail if detail and isinstance(detail, str) else text or error.reason

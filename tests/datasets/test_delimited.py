@@ -37,6 +37,14 @@ def read(path, content, roles=TRIPLE_ROLES, **known):
         (b"x,b,a,r\nx,d,c,r\n", {"columns": ["3", "4", "2"]}, ABC),
         (b"Who,What,Whom\na,r,b\nc,r,d\n", {"columns": ["Who", "What", "Whom"]}, ABC),
         (b"Who,What,Whom\na,r,b\nc,r,d\n", {"header": True}, ABC),
+        # Ids of the first line are no names of columns.
+        (b"2,1,0\n3,1,5\n", {"columns": ["3", "2", "1"]}, [("0", "1", "2"), ("5", "1", "3")]),
+        (b"3,2,1\n6,5,4\n", {"header": False, "columns": ["1", "2", "3"]},
+         [("3", "2", "1"), ("6", "5", "4")]),
+        # Where a header has them, the words for the roles are its names.
+        (b"relation,head,tail\nr,a,b\nr,c,d\n", {"columns": ["head", "relation", "tail"]}, ABC),
+        (b"relation,head,tail\na,r,b\n", {"header": False, "columns": ["head", "relation", "tail"]},
+         [("relation", "head", "tail"), ("a", "r", "b")]),
         (b"h,r,t\na,r,b\n", {"header": False}, [("h", "r", "t"), ("a", "r", "b")]),
         (b"a;r;b,c\nc;r;d\n", {"delimiter": "semicolon"}, [("a", "r", "b,c"), ("c", "r", "d")]),
         (b"a#r#b\nc#r#d\n", {"delimiter": "#"}, ABC),
@@ -152,6 +160,11 @@ def test_labels(tmp_path, content, known):
         (b"a,r,b\n", {"columns": ["1", "2", "4"]}, "at least 4 columns, received 3"),
         (b"a,r,b\n", {"columns": ["0", "1", "2"]}, "numbered from 1, received 0"),
         (b"a,r,b\n", {"columns": ["x", "r", "b"]}, "no column 'x'. The header has a, r, b"),
+        (
+            b"a,r,b\nc,r,d\n",
+            {"columns": ["a", "r", "b"], "header": False},
+            "without a header, columns have numbers from 1. Received --noheader and --columns=a, r",
+        ),
     ],
 )
 def test_errors(tmp_path, content, known, message):

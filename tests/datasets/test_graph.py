@@ -1,3 +1,4 @@
+import dataclasses
 import hashlib
 import json
 import pickle
@@ -84,6 +85,19 @@ def test_saving_twice_gives_the_same_bytes(graph, tmp_path):
         graph.save(tmp_path / folder)
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_a_loaded_graph_is_saved_where_it_came_from(tmp_path):
+    """Its triples are mapped from the files that are written."""
+    names = [f"e{number}" for number in range(5_000)]
+    columns = [names, ["r"] * 5_000, names[::-1]]
+    graph = Graph.from_names("g", dict.fromkeys(SPLITS, columns), labels={"e1": "One"})
+    graph.save(tmp_path)
+    dataclasses.replace(Graph.load(tmp_path), labels={}).save(tmp_path)
+    loaded = Graph.load(tmp_path)
+    np.testing.assert_array_equal(loaded.train, graph.train)
+    assert loaded.labels == {}
+    assert not list(tmp_path.glob(".*"))
 
 
 def npy(rest):

@@ -49,8 +49,15 @@ def test_literals_can_be_kept(path):
     assert len(found.labels) == 2
 
 
+def test_english_labels_come_first(tmp_path):
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    lines = [f'<{E}a> {label} "{text}"@{tag} .' for text, tag in (("Ä", "de"), ("A", "en-GB"))]
+    (tmp_path / "x.nt").write_text("\n".join([*lines, f"<{E}a> <{E}b> <{E}c> ."]), "utf-8")
+    assert read_ntriples(tmp_path / "x.nt").labels == {f"{E}a": "A"}
+
+
 def test_blank_nodes_have_a_scope_and_files_may_be_compressed(path):
-    packed = path.with_suffix(".nt.gz")
+    packed = path.with_suffix(".NT.GZ")
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert rows(read_ntriples(packed, scope="people/"))[1][2] == "_:people/b0"
 
@@ -68,6 +75,8 @@ def test_blank_nodes_have_a_scope_and_files_may_be_compressed(path):
         (b'<http://a> <http://b> "\\uD800" .\n', r"x\.nt:1: .*not a valid unicode"),
         (b"<http://a> <http://b> <http://c> <http://g> .\n", r"x\.nt:1: .*dot"),
         (b"\xef\xbb\xbf<http://a> <http://b> <http://c> .\n", r"x\.nt:1: .*subject"),
+        (b"<http://a> <http://b> <<( <http://c> <http://d> <http://e> )>> .\n",
+         r"x\.nt: expected names and literals, received a triple as the object of <http://a>"),
         (b"#" * (17 * 2**20), r"x\.nt: expected lines of N-Triples, received one of over 16 MB"),
     ],
 )  # fmt: skip

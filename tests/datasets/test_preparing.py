@@ -1,4 +1,5 @@
 import json
+import pathlib
 
 import pytest
 
@@ -145,6 +146,11 @@ def test_what_is_there_is_not_overwritten(tmp_path):
         prepare(source, out, SplitOptions(seed=2))
     prepare(source, out, SplitOptions(seed=2), overwrite=True)
     assert (out / "test.txt").read_bytes() != before
+    report = (out / "report.json").read_bytes()
+    (out / "report.json").unlink()
+    with pytest.raises(DataError, match=r"has no report\.json, so no earlier call wrote it"):
+        prepare(source, out, overwrite=True)
+    (out / "report.json").write_bytes(report)
     (out / "thesis.docx").write_text("years of work")
     with pytest.raises(DataError, match=r"holds thesis\.docx, which no earlier call wrote"):
         prepare(source, out, overwrite=True)
@@ -152,6 +158,45 @@ def test_what_is_there_is_not_overwritten(tmp_path):
         prepare(source, tmp_path, overwrite=True)
     with pytest.raises(DataError, match="is a file"):
         prepare(source, tmp_path / "facts.csv")
+
+
+def test_what_cannot_be_replaced_comes_back(tmp_path, monkeypatch):
+    source = Source(write_csv(tmp_path / "facts.csv", FACTS))
+    out = tmp_path / "out"
+    prepare(source, out)
+    before = sorted(path.name for path in out.iterdir())
+    rename = pathlib.Path.rename
+
+    def renamed(path, target):
+        if path.name == "fresh":
+            raise OSError("disk full")
+        return rename(path, target)
+
+    monkeypatch.setattr(pathlib.Path, "rename", renamed)
+    with pytest.raises(DataError, match=r"Cannot write .*disk full"):
+        prepare(source, out, overwrite=True)
+    assert sorted(path.name for path in out.iterdir()) == before
+
+
+def test_labels_are_no_triples_however_their_path_is_spelled(tmp_path, monkeypatch):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    write_csv(folder / "facts.csv", FACTS)
+    (folder / "names.csv").write_text("id,label,kind\nn1,One,node\nn2,Two,node\n")
+    monkeypatch.chdir(tmp_path)
+    for number, labels in enumerate(("in/names.csv", folder / "names.csv", "in/../in/names.csv")):
+        report = prepare(Source("in", labels), tmp_path / f"out{number}")
+        read = report["preparation"]["read"]
+        assert [line.split(";")[0] for line in read] == [
+            "names.csv: 2 labels",
+            f"facts.csv: {len(FACTS)} triples",
+        ]
+
+
+def test_literals_alone_are_no_triples(tmp_path):
+    (tmp_path / "x.nt").write_text('<http://a> <http://b> "c" .\n')
+    with pytest.raises(DataError, match=r"no triples to split. 1 with a literal .*--keep_literals"):
+        prepare(Source(tmp_path / "x.nt"), tmp_path / "out")
 
 
 def test_a_failure_leaves_nothing(tmp_path, monkeypatch):

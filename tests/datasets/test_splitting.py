@@ -67,8 +67,9 @@ def test_what_cannot_be_held_out_makes_both_smaller():
 
 @pytest.mark.parametrize("method", ["leakage_aware", "random"])
 def test_too_few_triples(method):
-    with pytest.raises(DataError, match=r"Nothing is left for .*of 2 triples"):
+    with pytest.raises(DataError, match=r"Nothing is left for .*of 2 triples") as error:
         split_triples(np.array([(0, 0, 1), (1, 0, 2)]), 3, 1, SplitOptions(method))
+    assert ("--split=random" in str(error.value)) == (method != "random")
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,25 @@ def test_a_process_killed_between_leaves_the_old(tmp_path):
     assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -9
     assert path.read_text() == "old"
     write_text(path, "new")
+    assert path.read_text() == "new"
+
+
+def test_two_that_write_one_file_leave_one_whole(tmp_path):
+    path = tmp_path / "a.txt"
+    with whole_file(path) as first:
+        first.write("first")
+        write_text(path, "second")
+        assert path.read_text() == "second"
+    assert path.read_text() == "first"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_it_keeps_who_may_read_it(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    path.chmod(0o600)
+    write_text(path, "new")
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_of_a_link_its_file_is_replaced(tmp_path):

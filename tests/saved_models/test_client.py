@@ -173,13 +173,15 @@ def test_a_server_that_does_not_answer(scheme):
 
 
 @contextlib.contextmanager
-def answering(status, body):
+def answering(status, body, promised=None):
     """Yields the address of something that is no TensorFlow Serving."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(status)
+            if promised:
+                self.send_header("Content-Length", str(promised))
             self.end_headers()
             self.wfile.write(body)
 
@@ -203,10 +205,19 @@ def answering(status, body):
         # Some versions of the server escape as C does, which is no JSON.
         (400, rb'{ "error": "Missing \'inputs\'" }', "INVALID_ARGUMENT: .*Missing"),
         (418, b'{"error": "short and stout"}', "HTTP 418: short and stout"),
+        (400, b'{"error": null}', 'INVALID_ARGUMENT: {"error": null}'),
     ],
 )
 def test_something_else_answers(status, body, message):
     with answering(status, body) as address, pytest.raises(ServingError, match=message):
+        Client(address, "small").rank_tails(TRIPLES)
+
+
+def test_a_refusal_that_is_cut_short():
+    with (
+        answering(400, b'{"error', promised=500) as address,
+        pytest.raises(ServingError, match="INVALID_ARGUMENT: Bad Request"),
+    ):
         Client(address, "small").rank_tails(TRIPLES)
 
 
