@@ -3,7 +3,8 @@
 Usage: python -m benchmarks.record_run --run_dir=DIR --output=FILE.json [--evaluation=FILE.json]
 
 The test figures are those of the run's test_metrics.json, or of the file that
-`trainers.evaluate --split=test --output` wrote for a run that was stopped before its end.
+`trainers.evaluate --split=test --output` wrote for a run that was stopped before its end. The
+machine is the one that records: record where it was trained.
 """
 
 import dataclasses
@@ -15,7 +16,10 @@ from typing import Any
 from absl import flags
 
 from benchmarks import measure
+from datasets.graph import Graph
 from datasets.program import import_tensorflow, run_program
+from saved_models.trained import GRAPH
+from trainers.analysis.records import read_records
 from trainers.commands import command_of
 from trainers.config import TrainConfig
 from trainers.errors import ConfigError
@@ -39,13 +43,21 @@ def record_of(run_dir: pathlib.Path, evaluation: pathlib.Path) -> dict[str, Any]
     """Returns command, settings, curve and test figures of a run.
 
     Raises:
-        ConfigError: A file is missing, or the figures are not of the test split.
+        ConfigError: A file is missing, or the figures are not of the run's test split.
     """
     config = TrainConfig.from_file(run_dir / "config.json")
-    records = [json.loads(line) for line in _read(run_dir / "metrics.jsonl").splitlines()]
+    records = read_records(run_dir / "metrics.jsonl")
+    if not records:
+        raise ConfigError(f"{run_dir / 'metrics.jsonl'} has no records. Expected those of a run.")
     test = json.loads(_read(evaluation))
     if test["split"] != "test":
         raise ConfigError(f"{evaluation} is of the {test['split']} split. Expected the test split.")
+    expected = (config.tie_policy, len(Graph.load(run_dir / GRAPH).test))
+    if (test["tie_policy"], test["num_triples"]) != expected:
+        raise ConfigError(
+            f"{evaluation} has {test['num_triples']:,} triples and {test['tie_policy']} ties."
+            f" Expected {expected[1]:,} and {expected[0]} of this run."
+        )
     return {
         "dataset": config.dataset,
         "recipe": config.recipe,

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -108,8 +109,9 @@ def _minutes_to(mark: float, curve: Sequence[dict[str, float]]) -> str:
 
 def _run_name(run: dict[str, Any]) -> str:
     """Names a run by what its command says, but for how it is watched."""
-    given = [flag.lstrip("-").split("=") for flag in run["command"].split() if "=" in flag]
-    settings = {name: value for name, value in given if name not in _NOT_IN_NAME}
+    flags = [flag for flag in shlex.split(run["command"]) if "=" in flag]
+    given = [flag.lstrip("-").partition("=") for flag in flags]
+    settings = {name: value for name, _, value in given if name not in _NOT_IN_NAME}
     named = {"n": run["config"]["embedding_dim"], **settings}
     text = ", ".join(f"{name} = {value}" for name, value in named.items())
     return f"{run['recipe']}, {text}, seed {run['seed']}"

@@ -81,10 +81,14 @@ def ablation_text(summary: Mapping[str, Any]) -> str:
     """Returns a table for each set of candidates: a row a variant."""
     seeds = ", ".join(map(str, summary["seeds"]))
     spread = "mean [min, max] over seeds" if len(summary["seeds"]) > 1 else "seed"
+    settings = summary["settings"]
+    length = f"At most {settings['epochs']:,} epochs"
+    if settings["budget_minutes"]:
+        length = f"{settings['budget_minutes']:g} minutes a run"
     title = (
         f"Ablation on {summary['dataset']}, {summary['split']} split: "
         f"{summary['num_triples']:,} triples, filtered, heads and tails, {summary['tie_policy']} "
-        f"ties\nAt most {summary['settings']['epochs']:,} epochs; {spread} {seeds}"
+        f"ties\n{length}; {spread} {seeds}"
     )
     parts = [_set_text(summary, candidates) for candidates in summary["candidates"]]
     return "\n\n".join([title, *parts])

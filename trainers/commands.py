@@ -1,13 +1,14 @@
 """The command that trains a run."""
 
 import dataclasses
+import shlex
 
 from trainers.config import TrainConfig
 from trainers.presets import resolve
 
 
 def command_of(config: TrainConfig) -> str:
-    """Returns the command of a run: the flags that differ from its preset."""
+    """Returns the command of a run: what differs from its preset, as a shell takes it."""
     usual = resolve(config.dataset, config.recipe, {})
     given = [f"--dataset={config.dataset}"]
     if config.recipe != TrainConfig.recipe:
@@ -16,4 +17,4 @@ def command_of(config: TrainConfig) -> str:
         value = getattr(config, field.name)
         if field.name not in ("dataset", "recipe") and value != getattr(usual, field.name):
             given.append(f"--{field.name}={value}")
-    return " ".join(["python -m trainers.fit", *given])
+    return shlex.join(["python", "-m", "trainers.fit", *given])

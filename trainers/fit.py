@@ -8,6 +8,7 @@ on.
 """
 
 import pathlib
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -70,7 +71,7 @@ def main(argv: Sequence[str]) -> int:
 def _hint(run_dir: pathlib.Path) -> str:
     if not (run_dir / "config.json").exists():
         return "The run had not begun: start it again."
-    return f"To go on: python -m trainers.fit --run_dir={run_dir} --resume"
+    return f"To go on: python -m trainers.fit --run_dir={shlex.quote(str(run_dir))} --resume"
 
 
 def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:

@@ -36,6 +36,6 @@ def drop_unless_resumable(run: RunDirectory) -> None:
     Raises:
         ConfigError: Another process trains in it.
     """
-    if run.has_run and not any(run.checkpoints.glob("*.index")):
+    if run.has_run and run.is_untrained:
         with run.locked():
             shutil.rmtree(run.path)

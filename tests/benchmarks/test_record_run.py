@@ -1,8 +1,10 @@
 import json
+import shlex
 
 import pytest
 
 from benchmarks.record_run import command_of, curve_of, record_of
+from tests.trainers.small_graph import small_graph
 from trainers import presets
 from trainers.errors import ConfigError
 
@@ -16,7 +18,10 @@ def write_run(folder, config):
         {"group": "valid/all", "step": 200, "epoch": 2.0, "seconds": 21.0, "hits@10": 0.2},
     ]
     (folder / "config.json").write_text(config.to_json())
-    (folder / "metrics.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n")
+    # And was killed while it wrote a line.
+    text = "\n".join([*map(json.dumps, records), '{"group": "tr'])
+    (folder / "metrics.jsonl").write_text(text)
+    small_graph().save(folder / "graph")
 
 
 def test_command_names_what_differs_from_the_preset():
@@ -26,11 +31,21 @@ def test_command_names_what_differs_from_the_preset():
     config = presets.resolve("umls", "strong", {"n3": 0.2, "reciprocal": False})
     expected = "python -m trainers.fit --dataset=umls --recipe=strong --reciprocal=False --n3=0.2"
     assert command_of(config) == expected
+    config = presets.resolve("/tmp/my data; x", "paper", {})
+    assert shlex.split(command_of(config))[-1] == "--dataset=/tmp/my data; x"
+
+
+FIGURES = {
+    "split": "test",
+    "num_triples": 4,
+    "tie_policy": "realistic",
+    "candidates": {"all": {"both": {"mrr": 0.4}}},
+}
 
 
 def test_record(tmp_path):
     write_run(tmp_path, presets.resolve("wn18rr", "paper", {}))
-    figures = {"split": "test", "candidates": {"all": {"both": {"mrr": 0.4}}}}
+    figures = FIGURES
     by_relation = {"relations": {"all": {"r": {"both": {"mrr": 0.4}}}}}
     (tmp_path / "test_metrics.json").write_text(json.dumps(figures | by_relation))
     record = record_of(tmp_path, tmp_path / "test_metrics.json")
@@ -49,5 +64,11 @@ def test_figures_of_another_split_are_refused(tmp_path):
     (tmp_path / "valid.json").write_text(json.dumps({"split": "valid"}))
     with pytest.raises(ConfigError, match=r"valid\.json is of the valid split"):
         record_of(tmp_path, tmp_path / "valid.json")
+    for other in ({"num_triples": 7}, {"tie_policy": "optimistic"}):
+        (tmp_path / "test.json").write_text(json.dumps(FIGURES | other))
+        with pytest.raises(
+            ConfigError, match=r"test\.json has .* Expected 4 and realistic of this"
+        ):
+            record_of(tmp_path, tmp_path / "test.json")
     with pytest.raises(ConfigError, match=r"Cannot read .*none\.json: No such file"):
         record_of(tmp_path, tmp_path / "none.json")

@@ -102,17 +102,28 @@ def test_run_without_test_metrics_is_resumed(ablation, output, calls):
     assert calls == [("quatre_head-seed5", True, True)]
 
 
+def forget(run_dir, *names):
+    """As if the run had not come to writing these."""
+    for path in (run_dir / name for name in names):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def test_a_model_without_its_checkpoints_is_not_thrown_away(ablation, output, calls):
+    forget(output / "quate-seed5", "test_metrics.json", "checkpoints")
+    with pytest.raises(KeyboardInterrupt):
+        run_ablation(ablation, output)
+    assert calls == [("quate-seed5", True, True)]
+
+
 def test_run_killed_before_its_first_checkpoint_starts_again(ablation, output, calls):
-    (output / "quate-seed5" / "test_metrics.json").unlink()
-    shutil.rmtree(output / "quate-seed5" / "checkpoints")
+    forget(output / "quate-seed5", "test_metrics.json", "checkpoints", "best")
     with pytest.raises(KeyboardInterrupt):
         run_ablation(ablation, output)
     assert calls == [("quate-seed5", False, False)]
 
 
 def test_run_that_another_process_trains_is_left_alone(ablation, output, calls):
-    (output / "quate-seed5" / "test_metrics.json").unlink()
-    shutil.rmtree(output / "quate-seed5" / "checkpoints")
+    forget(output / "quate-seed5", "test_metrics.json", "checkpoints", "best")
     with (
         filelock.FileLock(output / "quate-seed5" / ".lock"),
         pytest.raises(ConfigError, match="Another process is training in"),

@@ -217,6 +217,7 @@ def test_test_figures_as_cells(run, tmp_path):
         ("answers", {"head": "a", "relation": "likes", "count": "9" * 99}, 400, "from 1 to 1,000"),
         ("entity", {}, 400, "expected the name of entity"),
         ("entity", {"entity": "a", "count": "²"}, 400, "whole number"),
+        ("entity", {"entity": "a", "count": "0000000019999"}, 400, "whole number"),
         ("nothing", {}, 404, "not found"),
     ],
 )

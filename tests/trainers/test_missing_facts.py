@@ -71,3 +71,12 @@ def test_as_brute_force(family, monkeypatch, candidates, reciprocal, tiles):
 def test_a_broken_model_has_no_plausible_facts():
     with pytest.raises(DataError, match="entities holds NaN or infinite values"):
         found("seen", 3, c=float("nan"))
+
+
+def test_nor_has_one_whose_relations_are_broken():
+    model = small_model()
+    for table in model.weights:
+        if table is not model.entities.embeddings:
+            table.assign(np.full(table.shape, np.nan))
+    with pytest.raises(DataError, match="relations holds NaN or infinite values"):
+        missing_facts(model, small_graph(), 0)

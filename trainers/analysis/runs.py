@@ -115,9 +115,12 @@ def _training_facts(run: Run) -> dict[str, str]:
     found = "none yet"
     if best:
         found = f"{best['epoch']:g}\nvalidation {report.TITLES[best_by]} {best[best_by]:.4f}"
+    # A budget stands in the place of the epochs.
+    budgeted = run.settings["budget_minutes"] > 0
+    most = "" if budgeted else f" of at most {run.settings['epochs']:,}"
     return {
         "Recipe": run.settings["recipe"],
-        "Epochs": f"{last['epoch']:g} of at most {run.settings['epochs']:,}",
+        "Epochs": f"{last['epoch']:g}{most}",
         "Best epoch": found,
         "Wall time": report.duration(last["seconds"]),
     }

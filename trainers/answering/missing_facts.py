@@ -63,6 +63,7 @@ def missing_facts(
         DataError: The model holds NaN or infinite values.
     """
     check_finite("entities", model.entities.embeddings.numpy())
+    check_finite("relations", model.query_rotations().numpy())
     known, floor = KnownFacts(graph), -np.inf
     best = RankedFacts(np.zeros([0, 3], np.int64), np.zeros(0, np.float32))
     for heads, tails, scores in _tiles(model, relation, *_candidates(graph, relation, candidates)):

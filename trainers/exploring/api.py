@@ -137,7 +137,7 @@ def _given(args: Args, name: str) -> str:
 
 def _number(args: Args, name: str, default: int, most: int) -> int:
     text = args.get(name, str(default))
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= most):
         raise DataError(
             f"`{name}`: expected a whole number from 1 to {most:,}, received {text!r}. Change it."
         )
