@@ -158,6 +158,15 @@ class Graph:
         return digest.hexdigest()
 
 
+def stored_fingerprint(directory: str | pathlib.Path) -> str:
+    """Returns the fingerprint that `Graph.save` wrote to a folder, without reading the graph.
+
+    Raises:
+        DataError: There is none.
+    """
+    return _read_facts(pathlib.Path(directory) / "graph.json")["fingerprint"]
+
+
 def _read_facts(path: pathlib.Path) -> dict[str, str]:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))

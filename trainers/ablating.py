@@ -3,11 +3,8 @@
 import json
 import os
 import pathlib
-from collections.abc import Sequence
 from typing import Any
 
-from datasets.errors import DataError
-from datasets.graph import Graph
 from datasets.whole_files import write_text
 from saved_models.trained import load_trained
 from trainers.ablation_plan import Ablation
@@ -16,7 +13,7 @@ from trainers.config import TrainConfig
 from trainers.evaluation.evaluating import Options, evaluate_run
 from trainers.fitting import fit
 from trainers.run_directory import RunDirectory
-from trainers.run_series import check_same, drop_unless_resumable
+from trainers.run_series import check_one_graph, check_same, drop_unless_resumable
 
 
 def run_ablation(
@@ -46,13 +43,15 @@ def run_ablation(
         TrainingError: A training collapsed.
     """
     wanted = ablation.configs()
+    runs = {name: RunDirectory(output / name) for name in wanted}
     # All of them first: a conflict should not show after days of training.
     for name, config in wanted.items():
-        check_same(config, RunDirectory(output / name))
+        check_same(config, runs[name])
+    check_one_graph(runs.values())
     for number, (name, config) in enumerate(wanted.items(), start=1):
         print(f"\n[{number}/{len(wanted)}] {name}", flush=True)
-        _finish(config, RunDirectory(output / name), data_dir, manual_dir)
-    _check_one_graph([output / name for name in wanted])
+        _finish(config, runs[name], data_dir, manual_dir)
+        check_one_graph(runs.values())
     # The runs' own test metrics have no constrained candidates, which the paper's table is about.
     results = {
         name: evaluate_run(load_trained(output / name), Options(tie_policy=config.tie_policy))
@@ -71,14 +70,3 @@ def _finish(config: TrainConfig, run: RunDirectory, data_dir: Any, manual_dir: A
         return
     drop_unless_resumable(run)
     fit(config, run.path, resume=run.has_run, data_dir=data_dir, manual_dir=manual_dir)
-
-
-def _check_one_graph(run_dirs: Sequence[pathlib.Path]) -> None:
-    fingerprints = {path: Graph.load(RunDirectory(path).graph).fingerprint for path in run_dirs}
-    first = run_dirs[0]
-    for path, fingerprint in fingerprints.items():
-        if fingerprint != fingerprints[first]:
-            raise DataError(
-                f"{path} was trained on another graph than {first}: the data set changed in "
-                "between. Choose another --output, or remove the runs on the old one."
-            )

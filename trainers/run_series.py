@@ -2,7 +2,10 @@
 
 import dataclasses
 import shutil
+from collections.abc import Iterable
 
+from datasets.errors import DataError
+from datasets.graph import stored_fingerprint
 from trainers.config import TrainConfig
 from trainers.errors import ConfigError
 from trainers.run_directory import RunDirectory
@@ -28,6 +31,21 @@ def check_same(config: TrainConfig, run: RunDirectory) -> None:
             f"{run.path} holds a run with other settings: {'; '.join(differences)}. Runs of one "
             "folder are compared: give the same flags, or choose another --output."
         )
+
+
+def check_one_graph(runs: Iterable[RunDirectory]) -> None:
+    """Expects the runs that are there to be on one graph.
+
+    Raises:
+        DataError: Two are not, because the data set changed in between.
+    """
+    found = [(run.path, stored_fingerprint(run.graph)) for run in runs if run.has_run]
+    for path, fingerprint in found:
+        if fingerprint != found[0][1]:
+            raise DataError(
+                f"{path} was trained on another graph than {found[0][0]}: the data set changed in "
+                "between. Choose another --output, or remove the runs on the old one."
+            )
 
 
 def drop_unless_resumable(run: RunDirectory) -> None:

@@ -8,6 +8,8 @@ import json
 import filelock
 import pytest
 
+from datasets.errors import DataError
+from tests.trainers.small_graph import small_graph
 from trainers.commands import command_of
 from trainers.errors import ConfigError, TrainingError
 from trainers.run_directory import RunDirectory
@@ -38,11 +40,12 @@ class FakeTraining:
         now: Seconds; `epoch_seconds` go by an epoch.
         fails: Runs that diverge at epoch 2.
         interrupted: (run, epoch) at which the person presses Ctrl-C, once.
+        graph: What it is trained on.
     """
 
     def __init__(self, epoch_seconds=1.0):
         self.calls, self.fails = [], ()
-        self.interrupted = None
+        self.interrupted, self.graph = None, small_graph()
         self.now, self._epoch_seconds = 0.0, epoch_seconds
 
     def __call__(self, config, path, *, resume, on_validation, **sources):
@@ -51,7 +54,7 @@ class FakeTraining:
         assert run.has_run == resume
         self.calls.append((path.name, resume))
         run.checkpoints.mkdir(parents=True, exist_ok=True)
-        run.config_file.write_text(config.to_json())
+        run.begin(config, self.graph)
         done = len(run.metrics_file.read_text().splitlines()) if run.metrics_file.exists() else 0
         for epoch in range(done + 1, config.epochs + 1):
             if self.interrupted == (path.name, epoch):
@@ -103,6 +106,17 @@ def test_halving_then_the_finalists_with_the_other_seed(search, training, tmp_pa
     # What is not completed keeps its figures, not its weights.
     kept = [r.path.name for r in results if (r.path / "checkpoints").exists()]
     assert kept == [r.path.name for r in results if r.state == "completed"]
+
+
+def test_data_set_that_changed_between_sessions(search, training, tmp_path):
+    run_search(dataclasses.replace(search, trials=1, finalists=1), tmp_path)
+    assert len(training.calls) == 2
+    training.graph = dataclasses.replace(training.graph, valid=training.graph.test)
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"trial-002-seed5 was trained on another graph than"):
+            run_search(search, tmp_path)
+    # Seen after the first that is trained on it, and then before any.
+    assert len(training.calls) == 3
 
 
 def test_csv_has_a_row_a_run(search, training, tmp_path):
@@ -256,10 +270,8 @@ def test_another_search_in_the_folder_is_refused(search, training, tmp_path, cha
 
 def test_run_of_another_process_is_left_alone(search, training, tmp_path):
     path = tmp_path / "trial-001-seed5"
-    path.mkdir()
-    (path / "config.json").write_text(
-        search.config(tuning.ask_trials(search)[0].point, 5).to_json()
-    )
+    config = search.config(tuning.ask_trials(search)[0].point, 5)
+    RunDirectory(path).begin(config, small_graph())
     with (
         filelock.FileLock(path / ".lock"),
         pytest.raises(ConfigError, match="Another process is training in"),

@@ -5,7 +5,8 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trainers.run_series import check_same
+from trainers.run_directory import RunDirectory
+from trainers.run_series import check_one_graph, check_same
 from trainers.tuning import dashboard
 from trainers.tuning import table as tables
 from trainers.tuning.budget import Budget
@@ -41,18 +42,21 @@ def run_search(
 
     Raises:
         ConfigError: A run in `output` has other settings, or is in use.
-        DataError: The data set cannot be had.
+        DataError: The data set cannot be had, or changed between two runs.
     """
     trials = ask_trials(search)
     runs = _runs(search, output, trials)
     # All of them first: a conflict should not show after days of training.
     for run in runs.values():
         check_same(run.config, run.directory)
+    directories = [run.directory for run in runs.values()]
+    check_one_graph(directories)
     output.mkdir(parents=True, exist_ok=True)
     dashboard.declare_experiment(search, output)
     spent = sum(run.result().seconds for run in runs.values())
     budget = Budget(search.budget_minutes, spent)
-    series = _Series(search, output, budget, {"data_dir": data_dir, "manual_dir": manual_dir})
+    sources = {"data_dir": data_dir, "manual_dir": manual_dir}
+    series = _Series(search, output, directories, budget, sources)
     _train_trials(search, series, runs, trials)
     _train_finalists(search, series, runs)
     tables.write_json(tables.summarize(search, series.results), output / "best.json")
@@ -96,9 +100,14 @@ class _Series:
     """Finishes runs while there is time, and keeps the books."""
 
     def __init__(
-        self, search: Search, output: pathlib.Path, budget: Budget, sources: Mapping[str, Any]
+        self,
+        search: Search,
+        output: pathlib.Path,
+        directories: Sequence[RunDirectory],
+        budget: Budget,
+        sources: Mapping[str, Any],
     ):
-        self._search, self._output = search, output
+        self._search, self._output, self._directories = search, output, directories
         self._budget, self._sources = budget, sources
         self.results: list[Result] = []
 
@@ -110,6 +119,7 @@ class _Series:
         if run.state == UNFINISHED and self._has_time(run, followers):
             print(f"\n{title} {run.describe(self._search.space)}", flush=True)
             finish_run(run, judge, self._sources)
+            check_one_graph(self._directories)
             dashboard.write_row(run.result())
         if run.directory.has_run:
             self._note(run.result())
