@@ -95,10 +95,9 @@ def _split(name: str, read: OwnTriples, options: SplitOptions) -> tuple[Graph, d
     """Returns the graph, and what was done."""
     entities, relations, triples = _encode(pa.concat_tables(read.tables.values()))
     if not len(triples):
-        left_out = f"{read.literals_left_out:,} with a literal were left out: --keep_literals"
         raise DataError(
-            "There are no triples to split."
-            + (f" {left_out} takes them for entities." if read.literals_left_out else "")
+            "Expected triples to split, received none but"
+            f" {read.literals_left_out:,} with a literal, which --keep_literals takes for entities."
         )
     limits = (len(entities), len(relations))
     distinct = triples[first_occurrences(triple_keys(triples, *limits))]

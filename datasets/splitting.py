@@ -146,10 +146,10 @@ def _share_out(held: list[list[int]], test: int, total: int) -> tuple[np.ndarray
 def _check(splits: dict[str, np.ndarray], num_triples: int, method: str) -> None:
     empty = [name for name, rows in splits.items() if not len(rows)]
     if empty:
-        aware = method != "random"
-        why = " can be held out, when train is to keep every entity and relation and twins stay"
+        nothing = f"Nothing is left for {' and '.join(empty)}: of {num_triples:,} triples too few"
+        if method == "random":
+            raise DataError(f"{nothing} fall to them. Add triples, or give them larger shares.")
         raise DataError(
-            f"Nothing is left for {' and '.join(empty)}: of {num_triples:,} triples too few"
-            f"{why + ' together' if aware else ' are there'}."
-            f" Add triples{'; or --split=random, which takes any triple' if aware else ''}."
+            f"{nothing} can be held out, when train is to keep every entity and relation and twins"
+            " stay together. Add triples; or --split=random, which takes any triple."
         )

@@ -96,8 +96,10 @@ def detect(data: bytes, origin: str, roles: Mapping[str, str], given: Format = U
     header = given.header if given.header is not None else found is not None
     if given.columns is None:
         places = found if header and found else _first_places(first, roles, origin)
-    elif sorted(given.columns) == sorted(roles) and not (header and set(roles) <= set(first)):
-        places = tuple(list(given.columns).index(role) for role in roles)
+    elif sorted(given.columns) == sorted(roles):
+        # Where they are names of columns, these say where each role is; else their order does.
+        order = first if header and set(roles) <= set(first) else tuple(given.columns)
+        places = tuple(order.index(role) for role in roles)
     else:
         has_names = not all(column.isdecimal() for column in given.columns)
         if has_names and given.header is False:
@@ -185,8 +187,6 @@ def _named_places(
             f"Expected {len(roles)} columns ({', '.join(roles)}) in --columns, received"
             f" {_listed(columns)}."
         )
-    # Role words that are names of columns say where each role is, in whatever order.
-    columns = list(roles) if sorted(columns) == sorted(roles) else columns
     places = []
     for column in columns:
         if column not in header and not (column.isdecimal() and len(column) <= _MAX_DIGITS):
