@@ -90,7 +90,7 @@ def command(program: str, **given: Any) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Returns what a figure needs beside it: processor, cores, versions."""
+    """Returns what a figure needs beside it: processor, cores, versions, compiled parts."""
     import keras
     import tensorflow as tf
 
@@ -100,6 +100,7 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
+        "compiled_paper_step": _is_paper_compiled(),
     }
 
 
@@ -116,6 +117,17 @@ def _confine(cores: Sequence[int]) -> None:
         # It may have ended in the meantime.
         with contextlib.suppress(ProcessLookupError):
             os.sched_setaffinity(int(thread), cores)
+
+
+def _is_paper_compiled() -> bool:
+    from quatre_tf.kernel import KernelError
+    from quatre_tf.sampled_logistic import compiled_operation
+
+    try:
+        return compiled_operation() is not None
+    except KernelError:
+        # What was measured did without it.
+        return False
 
 
 def _processor() -> str:

@@ -1,5 +1,7 @@
 """The training step of the `paper` recipe, and what no implementation can do without."""
 
+import os
+import unittest.mock
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -8,7 +10,11 @@ import tensorflow as tf
 
 from quatre_tf import QuatRE
 from quatre_tf.optimizers import SparseAdagrad
-from quatre_tf.sampled_logistic import SampledBatch, sampled_logistic_objective
+from quatre_tf.sampled_logistic import (
+    SampledBatch,
+    compiled_operation,
+    sampled_logistic_objective,
+)
 
 # Returns a scalar, after its work.
 Part: TypeAlias = Callable[[], tf.Tensor]
@@ -20,7 +26,8 @@ def paper_parts(
     """Returns the step of the `paper` recipe and its unavoidable parts.
 
     They are gathering the entity rows of the batch, adding up as many gradient rows by entity, and
-    TensorFlow's sparse Adagrad kernel on the distinct rows.
+    TensorFlow's sparse Adagrad kernel on the distinct rows. Where the step is compiled, the one of
+    TensorFlow's operations comes beside it.
 
     Args:
         num_entities: Number of entities.
@@ -52,6 +59,14 @@ def paper_parts(
         optimizer.apply(objective.gradients, model.trainable_variables)
         return objective.loss
 
+    def plain_step() -> tf.Tensor:
+        # Looked at while the step is traced.
+        with unittest.mock.patch.dict(os.environ, QUATRE_ENABLE_KERNEL="0"):
+            return step()
+
+    steps = {"step": step}
+    if compiled_operation() is not None:
+        steps["step, not compiled"] = plain_step
     ids = tf.concat([batch.heads, batch.tails, tf.reshape(batch.corrupted, [-1])], axis=0)
     unique_ids, index = tf.unique(ids)
     order = tf.argsort(index)
@@ -69,7 +84,7 @@ def paper_parts(
         return tf.math.segment_sum(tf.gather(row_gradients, order), sorted_index)[0, 0]
 
     return {
-        "step": step,
+        **steps,
         "gather": gather,
         "segment sum": segment_sum,
         "sparse Adagrad": sparse_adagrad(table, accumulator, unique_ids, unique_gradients),

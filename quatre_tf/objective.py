@@ -6,7 +6,7 @@ import tensorflow as tf
 
 
 class Objective(NamedTuple):
-    """Value and gradient of an objective on one batch.
+    """Value and gradient of an objective on one batch; not for a `tf.GradientTape`.
 
     Attributes:
         loss: Scalar, the mean loss of the batch in nats.

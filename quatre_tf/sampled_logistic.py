@@ -11,14 +11,19 @@ gradient row for every occurrence of an entity and add them up afterwards. Here
   never exists per occurrence;
 * the regulariser's gradient is a multiple of the gathered rows.
 
+What is done with entity rows is one operation of our own where it was built (`quatre_tf.kernel`),
+and otherwise operations of TensorFlow.
+
 `tests/quatre_tf/test_sampled_logistic.py` holds it against automatic differentiation of the plain
 form, and `test_golden_training.py` against the reference implementation.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from quatre_tf import kernel
 from quatre_tf.losses import logistic_loss
 from quatre_tf.models import QuatRE
 from quatre_tf.objective import Objective
@@ -72,21 +77,26 @@ def sampled_logistic_objective(
         tape.watch(relation_rows)
         folded = model.relations.fold(relation_rows)
         relation_l2 = _relation_l2(relation_rows, relations.index, batch)
-    core = _entity_core(rows, folded, relations.index, batch, num_triples)
-
-    l2_scale = l2 / (tf.cast(num_triples, rows.dtype) * model.embedding_dim)
-    folded_gradient = sum_rows(core.rotation_gradients, relations.index, tf.size(relations.ids))
+    unique_ids, index = tf.unique(entity_ids)
+    num_triples = tf.cast(num_triples, rows.dtype)
+    l2_scale = l2 / (num_triples * model.embedding_dim)
+    operands = _Operands(rows, folded, relations.index, batch, index, tf.size(unique_ids))
+    operation = compiled_operation(rows.dtype)
+    if operation is None:
+        entities = _plain_part(operands, 1.0 / num_triples, l2_scale if l2 else None)
+    else:
+        entities = _compiled_part(operation, operands, 1.0 / num_triples, l2_scale)
+    folded_gradient = sum_rows(entities.rotation_gradients, relations.index, tf.size(relations.ids))
     relation_gradients = tape.gradient(
         [folded, relation_l2],
         relation_rows,
         output_gradients=[tf.reshape(folded_gradient, tf.shape(folded)), l2_scale],
     )
-    entity_gradient = _entity_gradient(entity_ids, rows, core, batch, l2_scale if l2 else None)
     return Objective(
-        loss=core.loss,
-        regularization=l2_scale * (relation_l2 + _entity_l2(rows, core)),
+        loss=entities.loss,
+        regularization=l2_scale * (relation_l2 + entities.squares),
         gradients=[
-            entity_gradient,
+            tf.IndexedSlices(entities.gradient, unique_ids),
             *[
                 tf.IndexedSlices(gradient[: relations.count], relations.ids[: relations.count])
                 for gradient in relation_gradients
@@ -113,6 +123,22 @@ def _distinct_relations(relations: tf.Tensor, num_relations: int) -> _Relations:
     return _Relations(tf.pad(ids, [[0, slots - count]]), index, count)
 
 
+class _Operands(NamedTuple):
+    rows: tf.Tensor  # [occurrences, 4n], of `_occurring_entities`
+    folded: tf.Tensor  # [slots, 4, n]
+    relation_index: tf.Tensor  # [batch]
+    batch: SampledBatch
+    segments: tf.Tensor  # [occurrences], which distinct entity each row is of
+    num_segments: tf.Tensor  # scalar
+
+
+class _EntityPart(NamedTuple):
+    loss: tf.Tensor
+    squares: tf.Tensor  # scalar, of the head and tail rows of all triples of the batch
+    gradient: tf.Tensor  # [num_segments, 4n]
+    rotation_gradients: tf.Tensor  # [batch, 4n]
+
+
 class _Core(NamedTuple):
     loss: tf.Tensor
     score_gradients: tf.Tensor  # [batch, 1 + negatives], candidate 0 is the true tail
@@ -131,14 +157,54 @@ def _occurring_entities(batch: SampledBatch) -> tf.Tensor:
     return tf.concat([batch.heads, tf.reshape(candidates, [-1])], axis=0)
 
 
-def _entity_core(
-    rows: tf.Tensor,
-    folded: tf.Tensor,
-    relation_index: tf.Tensor,
-    batch: SampledBatch,
-    num_triples: int | tf.Tensor,
-) -> _Core:
+def compiled_operation(dtype: tf.DType = tf.float32) -> Callable[..., Any] | None:
+    """Returns the operation of `quatre_tf.kernel` if steps are made of it, and None if not.
+
+    They are where it was built, but not on GPUs, and not with parameter servers: the worker that a
+    step is sent to may not have it.
+
+    Args:
+        dtype: Of the tables; the operation is for float32.
+
+    Raises:
+        quatre_tf.kernel.KernelError: It was built and cannot be loaded.
+    """
+    servers = isinstance(tf.distribute.get_strategy(), tf.distribute.ParameterServerStrategy)
+    if dtype != tf.float32 or servers or tf.config.list_logical_devices("GPU"):
+        return None
+    return kernel.load()
+
+
+def _compiled_part(
+    operation: Callable[..., Any], operands: _Operands, scale: tf.Tensor, l2_scale: tf.Tensor
+) -> _EntityPart:
+    rows, folded, relation_index, batch, segments, num_segments = operands
+    found = operation(
+        rows=rows,
+        rotations=as_rows(folded),
+        relation_index=relation_index,
+        tail_corrupted=batch.tail_corrupted,
+        segments=segments,
+        num_segments=num_segments,
+        scale=scale,
+        l2=l2_scale,
+    )
+    return _EntityPart(*found)
+
+
+def _plain_part(operands: _Operands, scale: tf.Tensor, l2_scale: tf.Tensor | None) -> _EntityPart:
+    core = _entity_core(operands, scale)
+    return _EntityPart(
+        core.loss,
+        _entity_l2(operands.rows, core),
+        _entity_gradient(operands, core, l2_scale),
+        core.rotation_gradients,
+    )
+
+
+def _entity_core(operands: _Operands, scale: tf.Tensor) -> _Core:
     """Scores all candidates, and takes the gradient back to queries, entities and rotations."""
+    rows, folded, relation_index, batch = operands[:4]
     batch_size, width = tf.shape(batch.heads)[0], rows.shape[-1]
     num_candidates = batch.corrupted.shape[1] + 1
     candidates = tf.reshape(rows[batch_size:], [-1, num_candidates, width])
@@ -152,7 +218,6 @@ def _entity_core(
     scores = tf.where(asks_tail, both_scores[:, 0], both_scores[:, 1])
     labels = tf.concat([tf.ones_like(scores[:, :1]), -tf.ones_like(scores[:, 1:])], axis=1)
 
-    scale = 1.0 / tf.cast(num_triples, rows.dtype)
     loss = scale * tf.reduce_sum(logistic_loss(scores, labels))
     score_gradients = -scale * labels * tf.sigmoid(-labels * scores)
     side = tf.cast(tf.stack([asks_tail, ~asks_tail], axis=1), rows.dtype)
@@ -232,15 +297,9 @@ def _quaternions(
     )
 
 
-def _entity_gradient(
-    entity_ids: tf.Tensor,
-    rows: tf.Tensor,
-    core: _Core,
-    batch: SampledBatch,
-    l2_scale: tf.Tensor | None,
-) -> tf.IndexedSlices:
+def _entity_gradient(operands: _Operands, core: _Core, l2_scale: tf.Tensor | None) -> tf.Tensor:
     """Adds up what every occurrence of an entity contributes, one row per distinct entity."""
-    unique_ids, index = tf.unique(entity_ids)
+    rows, _, _, batch, index, num_segments = operands
     batch_size = tf.shape(batch.heads)[0]
     positions = tf.range(batch_size)
     candidate_index = tf.reshape(index[batch_size:], tf.shape(core.score_gradients))
@@ -255,14 +314,12 @@ def _entity_gradient(
         ),
         tf.concat([tf.reshape(core.score_gradients, [-1]), ones], axis=0),
         tf.concat([index[batch_size:], index[:batch_size], candidate_index[:, 0]], axis=0),
-        tf.size(unique_ids),
+        num_segments,
     )
     if l2_scale is not None:
         weights = 2.0 * l2_scale * _multiplicities(batch, rows.dtype)
-        gradient += combine_rows(
-            rows, tf.range(tf.size(index)), weights, index, tf.size(unique_ids)
-        )
-    return tf.IndexedSlices(gradient, unique_ids)
+        gradient += combine_rows(rows, tf.range(tf.size(index)), weights, index, num_segments)
+    return gradient
 
 
 def _multiplicities(batch: SampledBatch, dtype: tf.DType) -> tf.Tensor:

@@ -11,9 +11,14 @@ from datasets.pipeline import Batches, TripleBatches
 from datasets.queries import Queries, QueryBatches
 from quatre_tf import QuatRE
 from quatre_tf.candidate_softmax import candidate_softmax_objective
+from quatre_tf.kernel import KernelError
 from quatre_tf.objective import Objective
 from quatre_tf.query_objective import QueryBatch, SoftmaxOptions
-from quatre_tf.sampled_logistic import SampledBatch, sampled_logistic_objective
+from quatre_tf.sampled_logistic import (
+    SampledBatch,
+    compiled_operation,
+    sampled_logistic_objective,
+)
 from quatre_tf.sampled_softmax import Candidates, sampled_softmax_objective
 from trainers.config import TrainConfig
 from trainers.errors import ConfigError
@@ -51,6 +56,8 @@ class PaperRecipe:
         self.steps_per_epoch = config.steps_per_epoch
         self.triples_per_step = float(self._batch_size)
         self.description = f"{self._batch_size} positives x {config.num_negatives} negatives"
+        if _is_compiled():
+            self.description += " (compiled)"
 
     def batches(self) -> Batches:
         """Positives with their corruptions."""
@@ -130,6 +137,13 @@ class SampledRecipe(StrongRecipe):
             self._options,
             num_targets=self._targets_per_step,
         )
+
+
+def _is_compiled() -> bool:
+    try:
+        return compiled_operation() is not None
+    except KernelError as error:
+        raise ConfigError(str(error)) from error
 
 
 def _check_enough(batch_size: int, num_replicas: int) -> None:

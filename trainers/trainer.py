@@ -59,9 +59,9 @@ class Trainer:
 
     def __init__(self, config: TrainConfig, graph: Graph, strategy: tf.distribute.Strategy):
         self._strategy = strategy
-        self.recipe = RECIPES[config.recipe](config, graph, strategy.num_replicas_in_sync)
         keras.utils.set_random_seed(config.seed)
         with strategy.scope():
+            self.recipe = RECIPES[config.recipe](config, graph, strategy.num_replicas_in_sync)
             self.last_step = tf.Variable(
                 config.epochs * self.recipe.steps_per_epoch, dtype=tf.int64, trainable=False
             )

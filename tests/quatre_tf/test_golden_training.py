@@ -28,6 +28,7 @@ def test_scores_before_training(golden):
 
 
 @pytest.mark.parametrize("strategy", ["default", "one_device", "mirrored"], indirect=True)
+@pytest.mark.usefixtures("step_made_of")
 def test_five_steps(golden, strategy):
     """Losses, gradient norms and all tables to 1e-5, however many replicas share the batch."""
     meta = golden.meta

@@ -48,16 +48,31 @@ def plain_objective(tables, variant, triples, labels, l2):
 
 @pytest.mark.parametrize("l2", [0.0, 0.3])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_value_and_gradient(rng, variant, l2):
+def test_value_and_gradient(rng, step_made_of, variant, l2):
     model = QuatRE(17, 5, 6, variant=variant, embeddings_initializer="random_normal")
     batch = random_batch(rng, 17, 5, batch_size=12, num_negatives=4)
-    objective = sampled_logistic_objective(model, batch, l2=l2, num_triples=12 * 5)
+    compare_with_plain(model, batch, l2)
+
+
+@pytest.mark.parametrize(
+    ("dim", "batch_size", "num_negatives"), [(1, 1, 1), (19, 500, 3), (67, 40, 30)]
+)
+def test_sizes(rng, step_made_of, dim, batch_size, num_negatives):
+    """One of everything, widths that are no multiple of a vector, work for several threads."""
+    model = QuatRE(301, 5, dim, embeddings_initializer="random_normal")
+    batch = random_batch(rng, 301, 5, batch_size=batch_size, num_negatives=num_negatives)
+    compare_with_plain(model, batch, l2=0.1)
+
+
+def compare_with_plain(model, batch, l2):
+    num_triples = tf.size(batch.heads) + tf.size(batch.corrupted)
+    objective = sampled_logistic_objective(model, batch, l2=l2, num_triples=num_triples)
 
     triples, labels = as_triples(batch)
     tables = [tf.cast(v.value, tf.float64) for v in model.trainable_variables]
     with tf.GradientTape() as tape:
         tape.watch(tables)
-        loss, regularization = plain_objective(tables, variant, triples, labels, l2)
+        loss, regularization = plain_objective(tables, model.variant, triples, labels, l2)
         total = loss + regularization
     np.testing.assert_allclose(objective.loss, loss, rtol=1e-6)
     np.testing.assert_allclose(objective.regularization, regularization, rtol=1e-5, atol=1e-12)
@@ -69,6 +84,7 @@ def test_value_and_gradient(rng, variant, l2):
         np.testing.assert_allclose(dense, expected, rtol=1e-4, atol=1e-8)
 
 
+@pytest.mark.usefixtures("step_made_of")
 def test_replicas_add_up_to_the_whole_batch(rng):
     model = QuatRE(9, 3, 4)
     batch = random_batch(rng, 9, 3, batch_size=7, num_negatives=2)
@@ -85,6 +101,7 @@ def test_replicas_add_up_to_the_whole_batch(rng):
     )
 
 
+@pytest.mark.usefixtures("step_made_of")
 def test_no_dense_pass_over_the_entity_table():
     """The graph of a step gathers and scatters rows; no op reads or makes the whole table."""
     num_entities = 12_345

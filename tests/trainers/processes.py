@@ -31,12 +31,17 @@ class Processes:
 
     def __init__(self, folder: pathlib.Path):
         self._folder, self._started = folder, []
+        # Of all processes that are started from now on.
+        self.environment: dict[str, str] = {}
 
     def start(self, function, *arguments, environment, **options):
         """Calls a function of a module in a process of its own; its output goes to a file."""
         output = self._folder / f"process-{len(self._started)}.txt"
+        environment = self.environment | environment
         process = _CONTEXT.Process(
-            target=_call, args=(function, arguments, options, environment, output), daemon=True
+            target=_call,
+            args=(function, arguments, options, environment, output),
+            daemon=True,
         )
         process.start()
         process.output = output

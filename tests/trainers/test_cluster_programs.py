@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tests.trainers.conftest import read_records
 from tests.trainers.processes import Processes, cluster, wait, wait_for
+from tests.trainers.survival import state
 from trainers.config import TrainConfig
 from trainers.fitting import fit
 
@@ -48,14 +49,8 @@ def endless(family, run_dir, strategy):
     ]
 
 
-def state(run_dir):
-    reader = tf.train.load_checkpoint(str(run_dir / "checkpoints"))
-    names = reader.get_variable_to_shape_map()
-    names = [name for name in names if name.startswith(("tables", "accumulators"))]
-    return {name: reader.get_tensor(name) for name in names}
-
-
-def test_a_lost_worker_ends_the_run_and_resume_goes_on(family, processes, tmp_path):
+def test_a_lost_worker_ends_the_run_and_resume_goes_on(family, processes, tmp_path, use_kernel):
+    processes.environment |= use_kernel
     run_dir, addresses = tmp_path / "run", cluster(worker=2)
     arguments = ["trainers.fit", *endless(family, run_dir, "multi_worker")]
     workers = processes.start_cluster(addresses, *arguments)
@@ -63,6 +58,7 @@ def test_a_lost_worker_ends_the_run_and_resume_goes_on(family, processes, tmp_pa
     workers["worker", 1].kill()
     code, text = wait(workers["worker", 0])
     assert code == 1
+    assert "negatives (compiled) per step" in text
     assert "error: A process of the cluster was lost" in text
     assert f"--run_dir={run_dir} --resume" in text
 
@@ -83,7 +79,11 @@ def test_a_lost_worker_ends_the_run_and_resume_goes_on(family, processes, tmp_pa
     assert tested["num_triples"] == result["num_triples"]
 
 
-def test_servers_outlive_a_worker_and_the_run_goes_on_without_them(family, processes, tmp_path):
+def test_servers_outlive_a_worker_and_the_run_goes_on_without_them(
+    family, processes, tmp_path, use_kernel
+):
+    """Their steps are not compiled: the worker that one is sent to might not have the library."""
+    processes.environment |= use_kernel
     run_dir, addresses = tmp_path / "run", cluster(chief=1, ps=2, worker=2)
     arguments = ["trainers.fit", *endless(family, run_dir, "parameter_server")]
     tasks = processes.start_cluster(addresses, *arguments)
@@ -96,6 +96,7 @@ def test_servers_outlive_a_worker_and_the_run_goes_on_without_them(family, proce
     os.kill(tasks["chief", 0].pid, signal.SIGINT)
     code, text = wait(tasks["chief", 0])
     assert code == 130, text
+    assert "2 negatives per step" in text
     assert f"--run_dir={run_dir} --resume" in text
 
     settings = json.loads((run_dir / "config.json").read_text())

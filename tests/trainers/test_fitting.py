@@ -12,6 +12,7 @@ import tensorflow as tf
 from datasets.errors import DataError
 from saved_models.trained import load_trained
 from tests.trainers.conftest import read_records
+from tests.trainers.survival import state
 from trainers import controller
 from trainers.errors import ConfigError, TrainingError
 from trainers.evaluation.evaluator import Evaluator
@@ -27,14 +28,6 @@ def stop_at(steps_to_go, step):
         return min(steps_to_go(plan, now, seconds), step - now)
 
     return stopped
-
-
-def weights(run_dir):
-    """All tables and accumulators of the last checkpoint."""
-    reader = tf.train.load_checkpoint(str(run_dir / "checkpoints"))
-    names = reader.get_variable_to_shape_map()
-    names = [name for name in names if name.startswith(("tables", "accumulators"))]
-    return {name: reader.get_tensor(name) for name in names}
 
 
 def test_run_leaves_everything_behind(config, tmp_path, capsys):
@@ -111,7 +104,7 @@ def test_resumed_run_equals_the_uninterrupted_one(any_config, tmp_path, monkeypa
     fit(any_config, tmp_path / "parts")
     monkeypatch.undo()
     fit(any_config, tmp_path / "parts", resume=True)
-    whole, parts = weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    whole, parts = state(tmp_path / "whole"), state(tmp_path / "parts")
     assert whole.keys() == parts.keys()
     for name, value in whole.items():
         np.testing.assert_array_equal(parts[name], value, err_msg=name)
@@ -135,8 +128,8 @@ def test_interrupt_saves_a_checkpoint_to_go_on_from(config, tmp_path, monkeypatc
 
     fit(config, tmp_path / "run", resume=True)
     fit(config, tmp_path / "whole")
-    expected = weights(tmp_path / "whole")
-    for name, value in weights(tmp_path / "run").items():
+    expected = state(tmp_path / "whole")
+    for name, value in state(tmp_path / "run").items():
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
 
 
@@ -144,7 +137,7 @@ def test_mirrored_run_agrees_with_default(config, tmp_path):
     """A whole run; test_distributed.py has the steps of every recipe and strategy."""
     fit(config, tmp_path / "default")
     fit(dataclasses.replace(config, strategy="mirrored"), tmp_path / "mirrored")
-    default, mirrored = weights(tmp_path / "default"), weights(tmp_path / "mirrored")
+    default, mirrored = state(tmp_path / "default"), state(tmp_path / "mirrored")
     for name, value in default.items():
         np.testing.assert_allclose(mirrored[name], value, rtol=1e-4, atol=1e-5, err_msg=name)
 
@@ -152,13 +145,13 @@ def test_mirrored_run_agrees_with_default(config, tmp_path):
 def test_collapse_stops_and_names_the_last_good_checkpoint(config, tmp_path):
     run_dir = tmp_path / "run"
     fit(dataclasses.replace(config, epochs=2), run_dir)
-    before = weights(run_dir)
+    before = state(run_dir)
     # This times the squares of the rows leaves the range of float32.
     broken = dataclasses.replace(config, l2=3e38)
     kept = r"not all finite.*last good checkpoint is .*ckpt-10; .*smaller --learning_rate"
     with pytest.raises(TrainingError, match=kept):
         fit(broken, run_dir, resume=True)
-    for name, value in weights(run_dir).items():
+    for name, value in state(run_dir).items():
         np.testing.assert_array_equal(value, before[name], err_msg=name)
 
 
