@@ -63,6 +63,8 @@ setup(
             "hypothesis>=6.100",
             "scipy>=1.11",
             "ruff>=0.9",
+            # Each major release formats a little differently.
+            "clang-format>=22,<23",
             "mypy>=1.13",
             *ANALYSIS,
             *PREPARE,

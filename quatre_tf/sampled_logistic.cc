@@ -94,9 +94,9 @@ constexpr float kConjugate = -1.0f;
 
 constexpr int kInputs = 8;
 constexpr int kRanks[kInputs] = {2, 2, 1, 2, 1, 0, 0, 0};
-constexpr const char* kNames[kInputs] = {"rows",         "rotations", "relation_index",
+constexpr const char* kNames[kInputs] = {"rows",           "rotations", "relation_index",
                                          "tail_corrupted", "segments",  "num_segments",
-                                         "scale",        "l2"};
+                                         "scale",          "l2"};
 
 REGISTER_OP("QuatreSampledLogistic")
     .Input("rows: float")
@@ -148,8 +148,8 @@ class SampledLogisticOp : public OpKernel {
   void Compute(OpKernelContext* context) override {
     for (int i = 0; i < kInputs; ++i) {
       OP_REQUIRES(context, context->input(i).dims() == kRanks[i],
-                  absl::InvalidArgumentError(absl::StrCat("expected rank ", kRanks[i], " for ",
-                                                          kNames[i])));
+                  absl::InvalidArgumentError(
+                      absl::StrCat("expected rank ", kRanks[i], " for ", kNames[i])));
     }
     const Tensor& rows = context->input(0);
     const Tensor& rotations = context->input(1);
@@ -192,9 +192,8 @@ class SampledLogisticOp : public OpKernel {
     Tensor *loss, *squares, *gradient, *rotation_gradients;
     OP_REQUIRES_OK(context, context->allocate_output(0, TensorShape({}), &loss));
     OP_REQUIRES_OK(context, context->allocate_output(1, TensorShape({}), &squares));
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(2, TensorShape({batch.num_segments, batch.width}),
-                                            &gradient));
+    OP_REQUIRES_OK(context, context->allocate_output(
+                                2, TensorShape({batch.num_segments, batch.width}), &gradient));
     OP_REQUIRES_OK(context, context->allocate_output(3, TensorShape({batch.size, batch.width}),
                                                      &rotation_gradients));
     Tensor sources;
@@ -211,10 +210,9 @@ class SampledLogisticOp : public OpKernel {
                       (1 + batch.negatives) * batch.width,
                       [&](int64_t first, int64_t last) { Score(batch, first, last, &terms); });
     float* out = gradient->flat<float>().data();
-    tensorflow::Shard(workers->num_threads, workers->workers, batch.num_segments, 2 * batch.width,
-                      [&](int64_t first, int64_t last) {
-                        AddUp(batch, occurrences, terms, first, last, out);
-                      });
+    tensorflow::Shard(
+        workers->num_threads, workers->workers, batch.num_segments, 2 * batch.width,
+        [&](int64_t first, int64_t last) { AddUp(batch, occurrences, terms, first, last, out); });
 
     // One after the other, so that the sums do not depend on threads.
     double loss_sum = 0, squares_sum = 0;

@@ -1,5 +1,6 @@
 import math
 import os
+import shlex
 import subprocess
 import sys
 
@@ -70,10 +71,11 @@ def kernel_cache(tmp_path_factory):
 
 
 def build_kernel(cache):
-    """By its program."""
+    """By its program, without a warning."""
+    compiler = shlex.join([*kernel.compiler(), "-Wall", "-Wextra", "-Werror"])
     done = subprocess.run(
         [sys.executable, "-m", "trainers.build_kernel"],
-        env={**os.environ, "XDG_CACHE_HOME": str(cache)},
+        env={**os.environ, "XDG_CACHE_HOME": str(cache), "CXX": compiler},
         capture_output=True,
         text=True,
         check=False,
