@@ -1,7 +1,7 @@
 """The compiled step of the paper's objective: built once by a C++ compiler, then found by itself.
 
 `quatre_tf/sampled_logistic.cc` is the source. Without it the step is made of TensorFlow's own
-operations: the same to rounding, and slower (benchmarks/README.md has how much). It is not built
+operations: the same to rounding, and slower (docs/recipes.md has how much). It is not built
 when the package is installed, because that would ask every user for a compiler.
 """
 
