@@ -57,9 +57,14 @@ def build() -> pathlib.Path:
 
     Raises:
         KernelError: There is no compiler, it failed, what it made cannot be loaded, or the folder
-            cannot be written to.
+            cannot be written to or, without a home, is not known.
     """
     command, path = compiler(), library_path()
+    if not path.is_absolute():
+        raise KernelError(
+            f"The library wants a folder with an absolute path. Received: {path.parent}. Give one "
+            "in the environment variable XDG_CACHE_HOME."
+        )
     # A name of its own: two that build do not write into each other's.
     partial = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.partial.so")
     try:

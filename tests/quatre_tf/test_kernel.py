@@ -173,6 +173,9 @@ def test_without_a_home_it_was_not_built(empty_cache, monkeypatch):
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
     monkeypatch.chdir(empty_cache)
     assert kernel.load() is None
+    with pytest.raises(kernel.KernelError, match=r"absolute path. Received: ~/.cache/quatre_tf"):
+        kernel.build()
+    assert list(empty_cache.iterdir()) == []
 
 
 def test_one_of_another_release_is_not_taken(empty_cache, monkeypatch):
