@@ -163,9 +163,9 @@ def rank_queries(
         for start in range(0, len(rows), query_tile):
             part = rows[start : start + query_tile]
             no_sets = nothing[0], nothing[1][:, : len(part)]
-            asked = Asked(tf.gather(targets, part), keys, tf.constant(part), *no_sets)
+            asked = Asked(tf.gather(targets, [part]), keys, tf.constant(part), *no_sets)
             better, equal = count_tile(tf.gather(queries, part), entities, asked, entity_tile)
-            counts.append(tf.concat([better, equal], axis=0).numpy())
+            counts.append(tf.concat([better[0], equal[0]], axis=0).numpy())
         return np.concatenate(counts, axis=1)
 
     counts = count(entities, np.arange(len(queries)))

@@ -16,7 +16,7 @@ class Asked(NamedTuple):
     """What queries are asked for; all int64.
 
     Attributes:
-        targets: `[batch]`, the true answers.
+        targets: `[depth, batch]`, the true answers that are ranked; -1 where a query has fewer.
         known_keys: `[known]`, lists of answers that do not compete.
         known_lists: `[batch]`, that of each query.
         set_keys: `[members]`, lists of candidates.
@@ -28,16 +28,6 @@ class Asked(NamedTuple):
     known_lists: tf.Tensor
     set_keys: tf.Tensor
     set_lists: tf.Tensor
-
-
-def left_out(asked: Asked, tile: Tile) -> tf.Tensor:
-    """Returns `[found, 2]` int64: (place in the tile, query) of all that does not compete.
-
-    The targets come first, in the order of their queries.
-    """
-    inside = tf.where((asked.targets >= tile[0]) & (asked.targets < tile[1]))
-    at_targets = tf.concat([tf.gather(asked.targets, inside) - tile[0], inside], axis=1)
-    return tf.concat([at_targets, members(asked.known_keys, asked.known_lists, tile)], axis=0)
 
 
 def members(keys: tf.Tensor, lists: tf.Tensor, tile: Tile) -> tf.Tensor:
@@ -63,6 +53,38 @@ def contains(keys: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:
     return tf.reshape(here < after, tf.shape(wanted))
 
 
+def among_candidates(
+    asked: Asked, set_lists: tf.Tensor, entities: tf.Tensor, num_entities: tf.Tensor
+) -> tf.Tensor:
+    """Returns `[1 + num_sets, ...]` bool: whether sets have entities; all entities come first.
+
+    Args:
+        asked: What the queries are asked for.
+        set_lists: `[num_sets, ...]` int64, the list of each set that is meant.
+        entities: `[...]` int64.
+        num_entities: Scalar int64.
+    """
+    # The keys of list -1 are negative, so nothing has them.
+    inside = contains(asked.set_keys, set_lists * num_entities + entities)
+    everyone = tf.ones_like(entities, tf.bool)
+    return tf.concat([everyone[tf.newaxis], inside], axis=0)
+
+
+def competing_targets(asked: Asked, num_entities: tf.Tensor) -> tf.Tensor:
+    """Returns `[1 + num_sets, depth, batch]` int32: 1 where a target would compete with itself.
+
+    A known one does not compete at all.
+
+    Args:
+        asked: What the queries are asked for; no target of it is -1.
+        num_entities: Scalar int64.
+    """
+    is_known = contains(asked.known_keys, asked.known_lists * num_entities + asked.targets)
+    lists = tf.repeat(asked.set_lists[:, tf.newaxis], tf.shape(asked.targets)[0], axis=1)
+    candidates = among_candidates(asked, lists, asked.targets, num_entities)
+    return tf.cast(candidates & ~is_known, tf.int32)
+
+
 def distinct_lists(lists: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the distinct lists `[k]`, and the row of each (set, query) in their masks.
 
@@ -77,30 +99,33 @@ def distinct_lists(lists: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return distinct, slots
 
 
-def sum_members(
-    codes: tf.Tensor, keys: tf.Tensor, lists: tf.Tensor, slots: tf.Tensor, tile: Tile
-) -> tf.Tensor:
-    """Sums codes over the members of each set of candidates: a product with 0/1 masks.
+def member_masks(keys: tf.Tensor, lists: tf.Tensor, tile: Tile) -> tf.Tensor:
+    """Returns `[1 + k, entities of the tile]` float32 0 and 1: all entities, then the lists.
 
     Args:
-        codes: `[entities of the tile, batch]` float32.
         keys: `[members]` int64, of the sets.
         lists: Of `distinct_lists`.
-        slots: Of `distinct_lists`.
         tile: The tile.
-
-    Returns:
-        `[1 + num_sets, batch]` int32, all entities first; exact up to sums of 2^24.
     """
-    sums = tf.linalg.matmul(_masks(keys, lists, tile), codes)
-    picked = tf.gather(tf.transpose(sums), tf.transpose(slots), batch_dims=1)
-    return tf.cast(tf.transpose(picked), tf.int32)
-
-
-def _masks(keys: tf.Tensor, lists: tf.Tensor, tile: Tile) -> tf.Tensor:
-    """Returns `[1 + k, entities of the tile]` of 0 and 1: all entities, then the lists."""
     size = tile[1] - tile[0]
     places = tf.reverse(members(keys, lists, tile), axis=[1])
     shape = tf.stack([tf.size(lists, tf.int64), size])
     listed = tf.scatter_nd(places, tf.ones(tf.shape(places)[:1]), shape)
     return tf.concat([tf.ones(tf.stack([1, size])), listed], axis=0)
+
+
+def sum_members(codes: tf.Tensor, masks: tf.Tensor, slots: tf.Tensor) -> tf.Tensor:
+    """Sums codes over the members of each set of candidates: a product with 0/1 masks.
+
+    Args:
+        codes: `[entities of the tile, k]` float32, of the first k queries.
+        masks: Of `member_masks`.
+        slots: Of `distinct_lists`.
+
+    Returns:
+        `[1 + num_sets, k]` int32, all entities first; exact up to sums of 2^24.
+    """
+    sums = tf.linalg.matmul(masks, codes)
+    slots = slots[:, : tf.shape(codes)[1]]
+    picked = tf.gather(tf.transpose(sums), tf.transpose(slots), batch_dims=1)
+    return tf.cast(tf.transpose(picked), tf.int32)

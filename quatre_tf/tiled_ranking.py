@@ -3,11 +3,13 @@
 A tile of scores is the product of `ENTITY_TILE` rows of the entity table with `QUERY_TILE` queries.
 It is counted while it is still in the processor's cache, and never written out:
 
-1. the scores of the target and of the known answers become minus infinity: they do not compete;
+1. the scores of the known answers become minus infinity: they do not compete;
 2. each score becomes a code: 1 if it is better than the target's, 4096 if equal, 0 if worse;
 3. the codes are summed; where there are further sets of candidates, the product of 0/1 masks, one a
    set, with the codes counts all sets at once.
    `better + 4096 * equal` of a tile of at most 4095 entities stays below 2^24, so float32 is exact.
+
+A query that has several targets is scored once; steps 2 and 3 follow for each of them.
 
 The rounding of a matrix product may depend on its shape. The tiles have the same shapes whatever
 memory there is, and this alone makes ranks the same bit for bit.
@@ -19,14 +21,25 @@ on every machine tried; were it wrong, the tiles are counted again with the scor
 Alternatives that were measured and dropped: a product of queries with the transposed table (needs a
 copy of the table); separate matrices of "better" and "equal" (twice the work); comparisons without
 XLA (4 % of the product more); gathering the scores of constrained candidates (a random read for
-each, where the mask product streams).
+each, where the mask product streams); gathering the scores of queries with further targets, to
+compare with all targets at once (XLA takes longer for it than a product in bfloat16 does).
 """
+
+import functools
 
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.ranking_lists import Asked, distinct_lists, left_out, sum_members
+from quatre_tf.ranking_lists import (
+    Asked,
+    competing_targets,
+    distinct_lists,
+    member_masks,
+    members,
+    sum_members,
+)
 from quatre_tf.ranking_table import ROW_MULTIPLE, RankingTable, Rough, Screen
+from quatre_tf.ranking_targets import leading_widths, map_targets
 from quatre_tf.screened_ranking import count_screened, is_narrow, threshold_errors
 from quatre_tf.validation import check_positive
 
@@ -75,15 +88,17 @@ def count_tile(
     A target is ranked whether or not a set has it.
 
     Args:
-        queries: `[batch, width]` float32; at most `QUERY_TILE` are meant.
+        queries: `[batch, width]` float32; at most `QUERY_TILE` are meant. Those with more targets
+            should come first.
         table: The entities.
         asked: What the queries are asked for.
         entity_tile: Entities scored at once, at most 4095.
 
     Returns:
-        `(better, equal)`, both `[1 + num_sets, batch]` int32, all entities first. With a screened
-        table both are -1 for queries that the screening does not suit: to be counted again by the
-        same table without it (`RankingTable.exact`), many at once.
+        `(better, equal)`, both `[1 + num_sets, depth, batch]` int32, all entities first; without
+        meaning where there is no target. With a screened table both are -1 for targets that the
+        screening does not suit: to be counted again by the same table without it
+        (`RankingTable.exact`), many at once.
 
     Raises:
         TypeError: Queries or table are not float32.
@@ -118,24 +133,28 @@ def _count(
     num_tiles = tf.maximum(-(-num_entities // entity_tile), 1)
     tile = -(-num_entities // num_tiles)
     queries = tf.pad(queries, [*missing, [0, 0]])
+    targets = tf.pad(asked.targets, [[0, 0], *missing], constant_values=-1)
+    is_asked = targets >= 0
     asked = asked._replace(
-        targets=tf.pad(asked.targets, missing),
+        targets=tf.maximum(targets, 0),
         known_lists=tf.pad(asked.known_lists, missing, constant_values=-1),
         set_lists=tf.pad(asked.set_lists, [[0, 0], *missing], constant_values=-1),
     )
+    widths = leading_widths(is_asked)
     # By Cauchy and Schwarz no score, and no partial sum of one, is larger than this.
     bound = table.norm * tf.sqrt(2.0 * tf.cast(tf.nn.l2_loss(queries), tf.float64))
     finite = bound < _SAFE_SCORE
     if table.screen is None:
         columns = tf.transpose(queries)
-        better, equal = _count_exactly(table.values, columns, asked, finite, tile)
+        better, equal = _count_exactly(table.values, columns, asked, widths, finite, tile)
     else:
         # What only fills up has scores of 0 alone, and each would be looked at closely.
-        may_be = finite & (tf.range(tf.size(asked.targets)) < batch)
+        may_be = finite & is_asked
         better, equal = _count_where_it_pays(
-            table.values, table.screen, queries, may_be, asked, tile
+            table.values, table.screen, queries, may_be, asked, widths, tile
         )
-    return better[:, :batch], equal[:, :batch]
+    equal = tf.where(better < 0, -1, equal - competing_targets(asked, num_entities))
+    return better[..., :batch], equal[..., :batch]
 
 
 def _count_where_it_pays(
@@ -144,35 +163,53 @@ def _count_where_it_pays(
     queries: tf.Tensor,
     may_be: tf.Tensor,
     asked: Asked,
+    widths: tf.Tensor,
     entity_tile: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Counts competitors of the queries with few open scores that may be screened; else -1."""
+    """Counts competitors of the targets with few open scores that may be screened; else -1."""
     # Rounded in another way than in a product, which `slack` allows for.
-    thresholds = tf.reduce_sum(tf.gather(table, asked.targets) * queries, axis=1)
+    thresholds = tf.map_fn(
+        lambda targets: tf.reduce_sum(tf.gather(table, targets) * queries, axis=1),
+        asked.targets,
+        fn_output_signature=tf.float32,
+    )
     rough = Rough.of(queries).by_columns()
     slack = threshold_errors(screen.rows, rough, asked.targets)
     pays = may_be & is_narrow(screen.sample, rough, thresholds, slack)
-    better = equal = tf.fill([tf.shape(asked.set_lists)[0] + 1, tf.size(asked.targets)], -1)
-    if tf.reduce_mean(tf.cast(pays, tf.float32)) > _WORTH_A_TILE:
+    better = equal = tf.fill(
+        tf.concat([[tf.shape(asked.set_lists)[0] + 1], tf.shape(asked.targets)], axis=0), -1
+    )
+    share = tf.math.count_nonzero(pays) / tf.maximum(tf.math.count_nonzero(may_be), 1)
+    if share > _WORTH_A_TILE:
         limits = tf.where(pays, thresholds, 10 * _SAFE_SCORE)
         better, equal, done = count_screened(
-            screen.rows, rough, (table, queries), limits, slack, asked, entity_tile
+            screen.rows, rough, (table, queries), (limits, slack, widths), asked, entity_tile
         )
         better, equal = tf.where(pays & done, better, -1), tf.where(pays & done, equal, -1)
     return better, equal
 
 
 def _count_exactly(
-    table: tf.Tensor, columns: tf.Tensor, asked: Asked, finite: tf.Tensor, entity_tile: tf.Tensor
+    table: tf.Tensor,
+    columns: tf.Tensor,
+    asked: Asked,
+    widths: tf.Tensor,
+    finite: tf.Tensor,
+    entity_tile: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Counts by float32 scores of all entities, again where a target's score was guessed wrong."""
-    thresholds = guess_target_scores(table, columns, asked.targets)
-    better, equal, found = _sweep(table, columns, asked, thresholds, finite, entity_tile)
+    thresholds = tf.map_fn(
+        lambda targets: guess_target_scores(table, columns, targets),
+        asked.targets,
+        fn_output_signature=tf.float32,
+    )
+    given = (table, columns, asked, widths)
+    better, equal, found = _sweep(*given, thresholds, finite, entity_tile)
     sweeps = tf.constant(1)
     while tf.reduce_any(found != thresholds):
         tf.debugging.assert_less(sweeps, _MAX_SWEEPS, "Matrix products are not reproducible here.")
         thresholds = found
-        better, equal, found = _sweep(table, columns, asked, thresholds, finite, entity_tile)
+        better, equal, found = _sweep(*given, thresholds, finite, entity_tile)
         sweeps += 1
     return better, equal
 
@@ -195,6 +232,7 @@ def _sweep(
     table: tf.Tensor,
     columns: tf.Tensor,
     asked: Asked,
+    widths: tf.Tensor,
     thresholds: tf.Tensor,
     finite: tf.Tensor,
     entity_tile: tf.Tensor,
@@ -202,7 +240,7 @@ def _sweep(
     """Returns `(better, equal, target scores)` of one pass over all entities."""
     num_entities = tf.shape(table, tf.int64)[0]
     lists, slots = distinct_lists(asked.set_lists)
-    better = equal = tf.zeros_like(slots)
+    better = equal = tf.zeros([tf.shape(slots)[0], *tf.unstack(tf.shape(thresholds))], tf.int32)
     found = thresholds
     for start in tf.range(0, num_entities, entity_tile):
         # One tile after the other: each uses all cores, and two would leave the cache.
@@ -212,20 +250,21 @@ def _sweep(
         scores = tf.linalg.matmul(table[start : tile[1]], columns)
         if not finite:
             assert_finite(scores)
-        rows = tf.where((asked.targets >= start) & (asked.targets < tile[1]))
-        places = left_out(asked, tile)
-        found = tf.tensor_scatter_nd_update(
-            found, rows, tf.gather_nd(scores, places[: tf.shape(rows)[0]])
-        )
+        here = tf.where((asked.targets >= start) & (asked.targets < tile[1]))
+        places = tf.stack([tf.gather_nd(asked.targets, here) - start, here[:, 1]], axis=1)
+        found = tf.tensor_scatter_nd_update(found, here, tf.gather_nd(scores, places))
         with tf.control_dependencies([found]):
+            known = members(asked.known_keys, asked.known_lists, tile)
             # In the memory of the product, which nobody else wants any more.
-            absent = tf.fill(tf.shape(places)[:1], -np.inf)
-            scores = tf.tensor_scatter_nd_update(scores, places, absent)
+            absent = tf.fill(tf.shape(known)[:1], -np.inf)
+            scores = tf.tensor_scatter_nd_update(scores, known, absent)
         if tf.shape(asked.set_lists)[0] > 0:
-            codes = _encode(scores, thresholds)
-            sums = sum_members(codes, asked.set_keys, lists, slots, tile)
+            of_sets = member_masks(asked.set_keys, lists, tile), slots
+            compare = functools.partial(_sum_codes_in_sets, scores, *of_sets)
+            sums = map_targets(compare, [thresholds], widths, num_results=1)[0]
         else:
-            sums = _sum_codes(scores, thresholds)
+            compare = functools.partial(_sum_codes, scores)
+            sums = map_targets(compare, [thresholds], widths, num_results=1)[0]
         better += sums % _EQUAL
         equal += sums // _EQUAL
     return better, equal, found
@@ -233,11 +272,20 @@ def _sweep(
 
 @tf.function(jit_compile=True, reduce_retracing=True)
 def _encode(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
+    """Returns the codes `[entities, k]` of the first k queries, whose thresholds are given."""
+    scores = scores[:, : tf.size(thresholds)]
     return tf.where(scores > thresholds, 1.0, tf.where(scores == thresholds, float(_EQUAL), 0.0))
 
 
+def _sum_codes_in_sets(
+    scores: tf.Tensor, masks: tf.Tensor, slots: tf.Tensor, thresholds: tf.Tensor
+) -> tuple[tf.Tensor]:
+    """Returns the sums `[1 + num_sets, k]` int32 over the entities of the tile in each set."""
+    return (sum_members(_encode(scores, thresholds), masks, slots),)
+
+
 @tf.function(jit_compile=True, reduce_retracing=True)
-def _sum_codes(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
-    """Returns the sums `[1, batch]` int32 over all entities of the tile."""
+def _sum_codes(scores: tf.Tensor, thresholds: tf.Tensor) -> tuple[tf.Tensor]:
+    """Returns the sums `[1, k]` int32 over all entities of the tile."""
     codes = tf.reduce_sum(_encode(scores, thresholds), axis=0, keepdims=True)
-    return tf.cast(codes, tf.int32)
+    return (tf.cast(codes, tf.int32),)

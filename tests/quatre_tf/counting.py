@@ -21,18 +21,22 @@ def keys_of(lists, num_entities):
 def count(queries, table, targets, known, sets, tile=TILES[0], screened=False):
     """`count_tile` of any number of queries; `sets` is a list of (lists, list of each query).
 
-    With `screened` those that are left to the caller are -1.
+    Targets are `[queries]`, and counts `[2, 1 + sets, queries]`; or both have a dimension of depth
+    before the last. With `screened` those that are left to the caller are -1.
     """
+    if np.ndim(targets) == 1:
+        return count(queries, table, [targets], known, sets, tile, screened)[:, :, 0]
+    targets = np.asarray(targets)
     queries, table = (tf.constant(x, tf.float32) for x in (queries, table))
     lists = [members for set_lists, _ in sets for members in set_lists]
     offsets = np.cumsum([0, *(len(set_lists) for set_lists, _ in sets)])
     rows = [np.asarray(of) + o for (_, of), o in zip(sets, offsets, strict=False)]
     set_lists = np.array(rows, np.int64).reshape(len(sets), len(queries))
-    counts = [np.zeros([2, 1 + len(sets), 0])]
+    counts = [np.zeros([2, 1 + len(sets), len(targets), 0])]
     for start in range(0, len(queries), tile[1]):
         part = slice(start, start + tile[1])
         asked = Asked(
-            tf.constant(targets[part], tf.int64),
+            tf.constant(targets[:, part], tf.int64),
             keys_of(known, len(table)),
             tf.range(len(queries), dtype=tf.int64)[part],
             keys_of(lists, len(table)),
@@ -41,16 +45,24 @@ def count(queries, table, targets, known, sets, tile=TILES[0], screened=False):
         entities = ranking_table(table, screened)
         result = tiled_ranking.count_tile(queries[part], entities, asked, tile[0])
         counts.append(tf.stack(result).numpy())
-    return np.concatenate(counts, axis=2)
+    counts = np.concatenate(counts, axis=3)
+    # They have no meaning where nothing was asked for.
+    return np.where(targets >= 0, counts, 0)
 
 
 def naive(scores, targets, known, sets):
-    """Candidate by candidate, as a person would count: [2, 1 + sets, queries]."""
+    """Candidate by candidate, as a person would count: [2, 1 + sets, depth, queries]."""
+    return np.stack([_naive(scores, of_depth, known, sets) for of_depth in targets], axis=2)
+
+
+def _naive(scores, targets, known, sets):
     everyone = range(scores.shape[1])
     candidates = [[everyone] * len(scores), *([lists[i] for i in of] for lists, of in sets)]
     result = np.zeros([2, len(candidates), len(scores)])
     for s, of_queries in enumerate(candidates):
         for q, members in enumerate(of_queries):
+            if targets[q] < 0:
+                continue
             others = [e for e in members if e != targets[q] and e not in known[q]]
             result[0, s, q] = sum(scores[q, e] > scores[q, targets[q]] for e in others)
             result[1, s, q] = sum(scores[q, e] == scores[q, targets[q]] for e in others)
@@ -74,7 +86,8 @@ def cases(draw):
     return (
         rng.integers(-1, 2, [batch, 3]),
         rng.integers(-1, 2, [num_entities, 3]),
-        rng.integers(0, num_entities, batch),
+        # -1 for none, in any order.
+        rng.integers(-1, num_entities, [draw(st.sampled_from([1, 3])), batch]),
         known,
         sets,
         draw(st.sampled_from(TILES)),

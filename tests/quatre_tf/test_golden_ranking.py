@@ -38,9 +38,15 @@ def ranks_of(queries, model, targets, known, pairs, slots, relations):
     ranks = []
     for start in range(0, len(targets), 512):
         rows = slice(start, start + 512)
-        asked = (targets[rows], keys, lists[rows], slots.keys, relations[np.newaxis, rows])
+        asked = (
+            targets[np.newaxis, rows],
+            keys,
+            lists[rows],
+            slots.keys,
+            relations[np.newaxis, rows],
+        )
         counts = tiled_ranking.count_tile(queries[rows], table, Asked(*map(tf.constant, asked)))
-        ranks.append(ranking.ranks_from_counts(*counts, "optimistic").numpy())
+        ranks.append(ranking.ranks_from_counts(*counts, "optimistic").numpy()[:, 0])
     return np.concatenate(ranks, axis=1)
 
 

@@ -34,15 +34,15 @@ def test_counts_equal_a_naive_ranking(case):
     )
 
 
-def close_race(rng, scale=1.0):
+def close_race(rng, scale=1.0, batch=40):
     """Every entity is one of five, exactly or but for less than bfloat16 sees; two sets."""
     kinds = rng.normal(size=[5, 32])[rng.integers(0, 5, 900)]
     shifts = 1e-3 * rng.normal(size=[900, 32]) * rng.integers(0, 2, [900, 1])
     lists = [sorted(rng.choice(900, size, replace=False)) for size in (5, 400)]
-    known = [sorted(rng.choice(900, 7, replace=False)) for _ in range(40)]
-    sets = [(lists, np.arange(40) % 2), (lists[::-1], np.arange(40) % 2)]
-    queries = scale * rng.normal(size=[40, 32])
-    return queries, scale * (kinds + shifts), rng.integers(0, 900, 40), known, sets
+    known = [sorted(rng.choice(900, 7, replace=False)) for _ in range(batch)]
+    sets = [(lists, np.arange(batch) % 2), (lists[::-1], np.arange(batch) % 2)]
+    queries = scale * rng.normal(size=[batch, 32])
+    return queries, scale * (kinds + shifts), rng.integers(0, 900, batch), known, sets
 
 
 # With the smallest the squares of all elements vanish in float32.
@@ -51,6 +51,18 @@ def test_counts_are_those_of_float32_scores(rng, scale):
     case = close_race(rng, scale)
     exact = count(*case, tile=(128, 32))
     np.testing.assert_array_equal(count(*case, tile=(128, 32), screened=True), exact)
+
+
+def test_further_targets_are_counted_as_first_ones(rng):
+    """Of leading queries, so that fewer are looked at for the second and third."""
+    queries, table, _, known, sets = close_race(rng, batch=200)
+    targets = rng.integers(0, 900, [3, 200])
+    targets[1, 100:] = targets[2, 10:] = -1
+    for screened in (False, True):
+        counts = count(queries, table, targets, known, sets, screened=screened)
+        for depth, number in enumerate((200, 100, 10)):
+            alone = count(queries, table, targets[depth].clip(0), known, sets, screened=False)
+            np.testing.assert_array_equal(counts[:, :, depth, :number], alone[..., :number])
 
 
 def test_bfloat16_alone_would_count_otherwise(rng):
@@ -167,8 +179,8 @@ def test_queries_of_low_targets_are_not_screened(rng):
         targets = order[:, place].astype(np.int64)
         rows = ranking_table.Rough.of(tf.constant(table))
         columns = ranking_table.Rough.of(tf.constant(queries)).by_columns()
-        thresholds = tf.constant((queries * table[targets]).sum(axis=1))
-        slack = screened_ranking.threshold_errors(rows, columns, tf.constant(targets))
+        thresholds = tf.constant([(queries * table[targets]).sum(axis=1)])
+        slack = screened_ranking.threshold_errors(rows, columns, tf.constant([targets]))
         narrow = screened_ranking.is_narrow(rows, columns, thresholds, slack)
         np.testing.assert_array_equal(narrow, expected)
 

@@ -148,7 +148,9 @@ def assert_same(one, other):
 
 @pytest.fixture(scope="module")
 def random_graph():
-    """1,100 test triples: three tiles of queries; 3,100 entities: two tiles of those."""
+    """1,100 test triples: three tiles of queries for heads, one for tails, which have 200 queries
+    of up to a dozen triples; 3,100 entities: two tiles of those.
+    """
     rng = np.random.default_rng(3)
     splits = [rng.integers(0, [3100, 5, 3100], [n, 3], np.int32) for n in (3000, 100, 1100)]
     for split in splits:

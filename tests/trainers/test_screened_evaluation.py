@@ -35,14 +35,14 @@ def build():
 
 @pytest.fixture
 def passes(monkeypatch):
-    """Will have the number of queries of each pass: there are two a side with screening."""
-    found, tiles = [], TileRunner._tiles
+    """Will have the number of triples of each pass: there are two a side with screening."""
+    found, count_all = [], TileRunner._count_all
 
     def spy(self, table, side, triples):
         found.append(len(triples))
-        return tiles(self, table, side, triples)
+        return count_all(self, table, side, triples)
 
-    monkeypatch.setattr(TileRunner, "_tiles", spy)
+    monkeypatch.setattr(TileRunner, "_count_all", spy)
     return found
 
 

@@ -89,11 +89,9 @@ class Evaluator:
         screened = self._plan_memory(4 * model.embedding_dim, len(triples))
         runner = self._runner_of(model)
         table = runner.read_table(screened)
-        # Queries of one relation together share the masks of their candidates.
-        order = np.argsort(triples[:, 1], kind="stable")
         try:
             counts = {
-                side.name: _counts(runner.run(table, side, triples[order]), side, triples, order)
+                side.name: _counts(runner.run(table, side, triples), side, triples)
                 for side in self._sides
             }
         except tf.errors.InvalidArgumentError as error:
@@ -141,13 +139,9 @@ class Evaluator:
         return has_room and screening_pays(self._graph.num_entities, width, num_queries)
 
 
-def _counts(
-    found: np.ndarray, side: RankingSide, triples: np.ndarray, order: np.ndarray
-) -> dict[str, Counts]:
-    """Returns the counts of each candidate set, from those of the triples in the given order."""
-    counts = np.empty(found.shape, np.int64)
-    counts[:, :, order] = found
-    columns = zip(side.sets, *counts, side.competitors(triples), strict=True)
+def _counts(found: np.ndarray, side: RankingSide, triples: np.ndarray) -> dict[str, Counts]:
+    """Returns the counts of each candidate set."""
+    columns = zip(side.sets, *found, side.competitors(triples), strict=True)
     return {name: Counts(better, equal, number) for name, better, equal, number in columns}
 
 

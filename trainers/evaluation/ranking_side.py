@@ -69,10 +69,14 @@ class RankingSide:
         """Returns the answers [n] int64 of triples [n, 3]."""
         return triples[:, _COLUMNS[self.name]].astype(np.int64)
 
+    def query_keys(self, triples: np.ndarray) -> np.ndarray:
+        """Returns [n] int64: equal for triples that ask the same, neighbours share a relation."""
+        given = triples[:, 2 - _COLUMNS[self.name]]
+        return group_keys(triples[:, 1], given, self.num_entities)
+
     def known_lists(self, triples: np.ndarray) -> np.ndarray:
         """Returns the lists of known answers [n] int64; -1 where nothing is known."""
-        given = triples[:, 2 - _COLUMNS[self.name]]
-        wanted = group_keys(triples[:, 1], given, self.num_entities)
+        wanted = self.query_keys(triples)
         places = np.minimum(np.searchsorted(self.known.keys, wanted), len(self.known.keys) - 1)
         return np.where(self.known.keys[places] == wanted, places, -1)
 

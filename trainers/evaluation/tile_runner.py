@@ -1,6 +1,5 @@
 """Counts the competitors of a model's queries, one tile a replica at a time."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from quatre_tf.ranking_lists import Asked
 from quatre_tf.ranking_table import RankingTable, ranking_table
 from quatre_tf.tiled_ranking import QUERY_TILE, count_tile
 from trainers.evaluation.ranking_side import RankingSide
+from trainers.evaluation.shared_queries import QueryTile, of_one_depth, share_queries
 
 # For any number of them: one trace a side.
 _TRIPLES = tf.TensorSpec([None, 3], tf.int32)
@@ -44,37 +44,45 @@ class TileRunner:
         return (self._read_compiled if self._is_compiled else self._read)(screened)
 
     def run(self, table: Any, side: RankingSide, triples: np.ndarray) -> np.ndarray:
-        """Returns `(better, equal)` `[2, sets, n]` int32 of triples `[n, 3]`.
+        """Returns `(better, equal)` `[2, sets, n]` of triples `[n, 3]`.
 
         Args:
             table: Of `read_table`.
             side: What is asked for.
             triples: int32.
         """
-        counts = np.concatenate(list(self._tiles(table, side, triples)), axis=2)
+        counts = self._count_all(table, side, triples)
         rest = np.flatnonzero(counts[0, 0] < 0)
         if rest.size:
-            again = self._tiles(table.exact, side, triples[rest])
-            counts[:, :, rest] = np.concatenate(list(again), axis=2)
+            counts[:, :, rest] = self._count_all(table.exact, side, triples[rest])
         return counts
 
-    def _tiles(self, table: Any, side: RankingSide, triples: np.ndarray) -> Iterator[np.ndarray]:
-        """Yields what `count_tile` counts of consecutive triples, `[2, sets, tile]` int32."""
+    def _count_all(self, table: Any, side: RankingSide, triples: np.ndarray) -> np.ndarray:
+        """Returns what `count_tile` counts of triples, `[2, sets, n]` int64."""
         index = tf.constant(side.known_keys), tf.constant(side.set_keys)
-        arrays = (triples, side.targets(triples), side.known_lists(triples))
-        set_lists = side.set_lists(triples)
+        targets = side.targets(triples)
+        counts = np.empty([2, len(side.sets), len(triples)], np.int64)
+        replicas = self._strategy.num_replicas_in_sync
+        tiles = list(share_queries(side.query_keys(triples), QUERY_TILE))
 
-        def tile(context: tf.distribute.experimental.ValueContext, start: int) -> tuple:
-            start += context.replica_id_in_sync_group * QUERY_TILE
-            rows = slice(start, start + QUERY_TILE)
-            return (*(tf.constant(a[rows]) for a in arrays), tf.constant(set_lists[:, rows]))
+        def values(tile: QueryTile) -> tuple[tf.Tensor, ...]:
+            queries = triples[tile.queries]
+            asked_for = np.where(tile.asked < 0, -1, targets[tile.asked])
+            lists = side.known_lists(queries), side.set_lists(queries)
+            return tuple(tf.constant(array) for array in (queries, asked_for, *lists))
 
         distribute = self._strategy.experimental_distribute_values_from_function
-        starts = range(0, len(triples), QUERY_TILE * self._strategy.num_replicas_in_sync)
-        for first in progress(starts, f"Ranking {side.name}s"):
-            tiles = distribute(lambda context, first=first: tile(context, first))
+        for first in progress(range(0, len(tiles), replicas), f"Ranking {side.name}s"):
+            together = of_one_depth(tiles[first : first + replicas], replicas)
+            given = [values(tile) for tile in together]
+            distributed = distribute(
+                lambda context, given=given: given[context.replica_id_in_sync_group]
+            )
             count = self._count_compiled if self._is_compiled else self._count
-            yield count(side.name, (tiles, table, *index)).numpy()
+            found = count(side.name, (distributed, table, *index)).numpy()
+            asked = np.concatenate([tile.asked for tile in together], axis=1)
+            counts[:, :, asked[asked >= 0]] = found[:, :, asked >= 0]
+        return counts
 
     def _read(self, screened: bool) -> Any:
         def read() -> RankingTable:
@@ -84,7 +92,7 @@ class TileRunner:
         return self._strategy.run(read)
 
     def _count(self, side: str, tensors: tuple[Any, ...]) -> tf.Tensor:
-        """Returns `(better, equal)` `[2, sets, tiles]` int32 of the tiles of all replicas."""
+        """Returns `(better, equal)` `[2, sets, depth, queries]` int32 of all replicas' tiles."""
 
         def count(
             tile: tuple[tf.Tensor, ...],
@@ -97,7 +105,7 @@ class TileRunner:
             asked = Asked(targets, known_keys, known_lists, set_keys, set_lists)
             return tf.stack(count_tile(queries, table, asked))
 
-        return self._strategy.gather(self._strategy.run(count, tensors), axis=2)
+        return self._strategy.gather(self._strategy.run(count, tensors), axis=3)
 
     _read_compiled = tf.function(_read)
     _count_compiled = tf.function(_count, reduce_retracing=True)
