@@ -8,7 +8,8 @@ scores are screened in bfloat16 (docs/design.md), the cost depends on how well a
 before, as after each epoch of a training; `float32` is the same without screening, whatever the
 weights; `first` begins with a new one, which is compiled anew; `whole` does so too, and adds both
 type constraints, intervals and every breakdown, as `trainers.evaluate` does. The matrix products
-are those of as many queries with the entity table, in tiles of 512, float32, and nothing else.
+are those of a query for each test triple and side with the entity table, in tiles of 512, float32,
+and nothing else; the ranking scores queries that are asked more than once only once.
 """
 
 import resource

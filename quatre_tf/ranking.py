@@ -150,6 +150,8 @@ def rank_queries(
     check_positive("query_tile", query_tile)
     queries, table = tf.convert_to_tensor(queries), tf.convert_to_tensor(table)
     targets = tf.cast(targets, tf.int64)
+    # To `count_tile` it would be no target at all.
+    tf.debugging.assert_non_negative(targets, "`targets` has an entity id below 0.")
     keys = _list_keys(known, table.shape[0])
     nothing = tf.zeros([0], tf.int64), tf.zeros([0, query_tile], tf.int64)
     # What is not float32 is refused by `count_tile`.

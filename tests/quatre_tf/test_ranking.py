@@ -234,6 +234,15 @@ def test_known_answers_are_ids(queries, table, bad):
         ranking.rank_queries(queries, table, np.zeros(70, np.int32), known)
 
 
+@pytest.mark.parametrize("bad", [30, -1])
+def test_targets_are_ids(queries, table, bad):
+    """One below would pass for no target at all."""
+    targets = np.zeros(70, np.int32)
+    targets[69] = bad
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"entity id below 0|not in"):
+        ranking.rank_queries(queries, table, targets)
+
+
 def test_known_answers_with_short_row_splits(rng, queries, table):
     known = [rng.choice(30, 3, replace=False).tolist() for _ in queries]
     expected = naive_counts(queries @ table.T, np.zeros(70, np.int32), known)
