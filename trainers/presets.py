@@ -82,7 +82,7 @@ _OF_DATASET: dict[str, dict[str, dict[str, Any]]] = {
             "epochs": 24,
             "validate_every": 4,
         },
-        "wn18": {"embedding_dim": 256, "learning_rate": 0.2, "epochs": 8, "validate_every": 4},
+        "wn18": {"embedding_dim": 384, "learning_rate": 0.2, "epochs": 8, "validate_every": 4},
         "fb15k": {
             "embedding_dim": 384,
             "learning_rate": 0.2,
