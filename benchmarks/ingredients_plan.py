@@ -22,6 +22,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "no N3": {"n3": 0.0},
     "half the N3": {"n3": 0.5},
     "twice the N3": {"n3": 2.0},
+    "DURA in place of N3": {"n3": 0.0, "dura": 1.2},
     "constant learning rate": {"lr_decay": "none"},
     "learning rate 0.2": {"learning_rate": 0.2},
     "float32 products": {"compute_dtype": "float32"},
@@ -31,7 +32,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "500 queries a step": {"batch_size": 500},
     "relation prediction 0.3": {"relation_prediction": 0.3},
 }
-# Small enough for many runs, large enough to rank like the preset. N3 counts beside the preset's.
+# Small enough for many runs, large enough to rank like the preset. Both regularisers count beside
+# the preset's N3.
 _BUDGETS: dict[str, dict[str, Any]] = {
     "wn18rr": {"embedding_dim": 64, "epochs": 10},
     "fb15k237": {"embedding_dim": 64, "epochs": 6},
@@ -64,8 +66,8 @@ def _config(dataset: str, changes: Mapping[str, Any]) -> TrainConfig:
     budget = _BUDGETS.get(dataset, {})
     preset = presets.resolve(dataset, RECIPE, budget)
     settings = {**dataclasses.asdict(preset), "validate_every": preset.epochs, **changes}
-    if "n3" in changes:
-        settings["n3"] = changes["n3"] * preset.n3
+    for name in {"n3", "dura"} & changes.keys():
+        settings[name] = changes[name] * preset.n3
     if settings["recipe"] != RECIPE:
         del settings["num_candidates"]
     return TrainConfig(**settings)

@@ -21,7 +21,7 @@ from quatre_tf.query_objective import (
     Ranking,
     SoftmaxOptions,
     query_objective,
-    weighted_n3,
+    regularize_targets,
 )
 from quatre_tf.softmax_gradient import softmax_gradient
 from quatre_tf.sparse_rows import put_in_place
@@ -72,15 +72,17 @@ def _rank_all(
     # Nothing else reads the gradient.
     gradient = put_in_place(gradient, places, tf.cast(at_targets, dtype))
     times_target = tf.math.bincount(batch.targets, minlength=table.shape[0])
-    target_n3, table_gradient = _with_n3(
+    regularization, table_gradient = _with_regularizers(
         tf.linalg.matmul(gradient, low_queries, transpose_a=True),
         tf.ensure_shape(table, [None, queries.shape[-1]]),
-        options.n3 * scale * tf.cast(times_target, tf.float32),
+        scale * tf.cast(times_target, tf.float32),
+        options.n3,
+        options.dura,
     )
     return Ranking(
         loss=tf.reduce_sum(weights * (normalizers - smoothing * means))
         - (1.0 - smoothing) * scale * tf.reduce_sum(target_scores),
-        target_n3=target_n3,
+        regularization=regularization,
         query_gradient=tf.cast(tf.linalg.matmul(gradient, low_table), tf.float32),
         contributions=[],
         table_gradient=table_gradient,
@@ -88,13 +90,13 @@ def _rank_all(
 
 
 @tf.function(jit_compile=True)
-def _with_n3(
-    gradient: tf.Tensor, table: tf.Tensor, weights: tf.Tensor
+def _with_regularizers(
+    gradient: tf.Tensor, table: tf.Tensor, weights: tf.Tensor, n3: float, dura: float
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the N3 of the table's rows by weights, and the gradient with that of the N3.
+    """Returns what the regularisers have of the table's rows by weights, and the gradient with it.
 
-    One pass over the table, which widens the gradient besides: adding the N3 of each target to the
-    row it stands for would go through the rows one by one.
+    One pass over the table, which widens the gradient besides: adding the part of each target to
+    the row it stands for would go through the rows one by one.
     """
-    value, n3_gradient = weighted_n3(table, weights)
-    return value, tf.cast(gradient, tf.float32) + n3_gradient
+    value, of_rows = regularize_targets(table, weights, n3, dura)
+    return value, tf.cast(gradient, tf.float32) + of_rows

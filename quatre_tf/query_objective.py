@@ -5,8 +5,14 @@ c targets is the sum of c cross-entropies over the same scores, so that it is co
 
     sum over targets t of (logsumexp(scores) - scores[t]) = c logsumexp(scores) - sum of scores[t]
 
-To it come the N3 regulariser of each triple (Lacroix et al., ICML 2018) and, if wanted, the
-prediction of its relation (Chen et al., AKBC 2021). All gradients are written out.
+To it come, if wanted, regularisers of each triple, N3 (Lacroix et al., ICML 2018) and DURA (Zhang
+et al., NeurIPS 2020), and the prediction of its relation (Chen et al., AKBC 2021). All gradients
+are written out.
+
+DURA (`regularizers.dura`) keeps a query and its answer close by their squared norms. Each direction
+in which a triple is asked has that of its own query: the rotation of the heads' is conj(w), as in
+the paper, or that of the inverse relation. Moduli multiply, so |e ⊗ w|^2 needs no product: it is
+the sum of |e_k|^2 |w_k|^2 over the quaternions k.
 """
 
 from collections.abc import Callable
@@ -45,6 +51,7 @@ class SoftmaxOptions(NamedTuple):
 
     Attributes:
         n3: Weight of the N3 regulariser of each triple.
+        dura: Weight of the DURA regulariser of each triple.
         label_smoothing: Share of a target's probability that is spread over all entities.
         relation_prediction: Weight of the auxiliary task of Chen et al. (AKBC 2021): to find the
             relation among all, given both entities. 0 leaves it out.
@@ -52,6 +59,7 @@ class SoftmaxOptions(NamedTuple):
     """
 
     n3: float = 0.0
+    dura: float = 0.0
     label_smoothing: float = 0.0
     relation_prediction: float = 0.0
     compute_dtype: tf.DType = tf.float32
@@ -62,14 +70,14 @@ class Ranking(NamedTuple):
 
     Attributes:
         loss: Scalar.
-        target_n3: Scalar, the weighted N3 of all targets.
+        regularization: Scalar, what the regularisers have of the targets, weighted.
         query_gradient: `[batch, 4n]`.
         contributions: Pairs of entity ids `[k]` and gradient rows `[k, 4n]`.
         table_gradient: `[num_entities, 4n]`, or None where the contributions are all.
     """
 
     loss: tf.Tensor
-    target_n3: tf.Tensor
+    regularization: tf.Tensor
     query_gradient: tf.Tensor
     contributions: list[tuple[tf.Tensor, tf.Tensor]]
     table_gradient: tf.Tensor | None
@@ -104,8 +112,8 @@ def query_objective(
     turned = tf.gather(rotations, relations.index)
 
     ranking = rank(_rotate(given, turned), weights)
-    query_n3, given_gradient, turned_gradient = _take_back(
-        given, turned, ranking.query_gradient, options.n3 * weights
+    regularization, given_gradient, turned_gradient = _take_back(
+        given, turned, ranking.query_gradient, weights, options.n3, options.dura
     )
     rotations_gradient = tf.math.unsorted_segment_sum(
         turned_gradient, relations.index, tf.shape(rotations)[0]
@@ -131,7 +139,7 @@ def query_objective(
     )
     return Objective(
         loss=loss,
-        regularization=query_n3 + ranking.target_n3,
+        regularization=regularization + ranking.regularization,
         gradients=[
             _add_up(ranking.table_gradient, contributions),
             *[tf.IndexedSlices(gradient, relations.ids) for gradient in relation_gradients],
@@ -180,30 +188,68 @@ def _rotate(given: tf.Tensor, turned: tf.Tensor) -> tf.Tensor:
 
 @tf.function(jit_compile=True)
 def _take_back(
-    given: tf.Tensor, turned: tf.Tensor, query_gradient: tf.Tensor, n3_weights: tf.Tensor
+    given: tf.Tensor,
+    turned: tf.Tensor,
+    query_gradient: tf.Tensor,
+    weights: tf.Tensor,
+    n3: float,
+    dura: float,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Takes query gradients back to entities and rotations, and adds what N3 asks of both.
+    """Takes query gradients back to entities and rotations, and adds what is asked of both.
 
     The adjoint of right multiplication by w is that by conj(w), and of left multiplication by e
     that by conj(e).
     """
-    gradient = as_quaternions(query_gradient)
-    entity_n3, entity_n3_gradient = weighted_n3(given, n3_weights)
-    rotation_n3, rotation_n3_gradient = weighted_n3(as_rows(turned), n3_weights)
+    gradient, entities = as_quaternions(query_gradient), as_quaternions(given)
+    of_entities, entity_gradient = _norms(entities, weights, n3, dura)
+    of_rotations, rotation_gradient = _norms(turned, weights, n3, 0.0)
+    value = of_entities + of_rotations
+    if dura:
+        weights = dura * tf.reshape(weights, [-1, 1, 1])
+        entity_squares, rotation_squares = _squared_moduli(entities), _squared_moduli(turned)
+        value += tf.reduce_sum(weights * entity_squares * rotation_squares)
+        entity_gradient += 2.0 * weights * rotation_squares * entities
+        rotation_gradient += 2.0 * weights * entity_squares * turned
     return (
-        entity_n3 + rotation_n3,
-        as_rows(hamilton_product(gradient, conjugate(turned))) + entity_n3_gradient,
-        hamilton_product(conjugate(as_quaternions(given)), gradient)
-        + as_quaternions(rotation_n3_gradient),
+        value,
+        as_rows(hamilton_product(gradient, conjugate(turned)) + entity_gradient),
+        hamilton_product(conjugate(entities), gradient) + rotation_gradient,
     )
 
 
-def weighted_n3(rows: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the sum of cubed moduli of rows `[k, 4n]` by weights `[k]` or `[]`, and its gradient.
+def regularize_targets(
+    rows: tf.Tensor, weights: tf.Tensor, n3: float, dura: float
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns what the regularisers have of targets `[k, 4n]`, and its gradient.
 
-    See `regularizers.n3` for the source.
+    Args:
+        rows: Entity rows.
+        weights: `[k]` or `[]`.
+        n3: As in the options.
+        dura: As in the options.
     """
-    quaternions = as_quaternions(rows)
-    moduli = tf.sqrt(tf.reduce_sum(tf.square(quaternions), axis=1, keepdims=True))
-    weighted = tf.reshape(weights, [-1, 1, 1]) * moduli
-    return tf.reduce_sum(weighted * tf.square(moduli)), as_rows(3.0 * weighted * quaternions)
+    value, gradient = _norms(as_quaternions(rows), weights, n3, dura)
+    return value, as_rows(gradient)
+
+
+def _norms(
+    quaternions: tf.Tensor, weights: tf.Tensor, cubed: float, squared: float
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the sum of cubed and of squared moduli by their weights, and its gradient.
+
+    Args:
+        quaternions: `[k, 4, n]`.
+        weights: `[k]` or `[]`, of each row.
+        cubed: Weight of the cubes, as in N3.
+        squared: Weight of the squares, as in DURA.
+    """
+    weights = tf.reshape(weights, [-1, 1, 1])
+    squares = _squared_moduli(quaternions)
+    moduli = tf.sqrt(squares)
+    value = tf.reduce_sum(weights * squares * (cubed * moduli + squared))
+    return value, weights * (3.0 * cubed * moduli + 2.0 * squared) * quaternions
+
+
+def _squared_moduli(quaternions: tf.Tensor) -> tf.Tensor:
+    """`[k, 1, n]`."""
+    return tf.reduce_sum(tf.square(quaternions), axis=1, keepdims=True)

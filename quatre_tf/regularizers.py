@@ -35,3 +35,23 @@ def n3(quaternions: Sequence[tf.Tensor]) -> tf.Tensor:
     """
     moduli = [tf.sqrt(tf.reduce_sum(tf.square(q), axis=-2)) for q in quaternions]
     return tf.add_n([tf.reduce_sum(m**3) / tf.cast(tf.shape(m)[0], m.dtype) for m in moduli])
+
+
+def dura(quaternions: Sequence[tf.Tensor]) -> tf.Tensor:
+    """Returns the duality-induced regulariser: the sum of squared moduli, averaged over the batch.
+
+    A bilinear score is what the squared distance of query and answer has besides their norms: large
+    scores with small norms mean a small distance.
+
+    Args:
+        quaternions: `[batch, 4, dim]` each: usually given entity, its query (the entity by the
+            folded relation) and answer, for both directions of a triple.
+
+    Returns:
+        A scalar.
+
+    References:
+        - Zhang et al., Duality-Induced Regularizer for Tensor Factorization Based Knowledge Graph
+          Completion, NeurIPS 2020
+    """
+    return tf.add_n([tf.reduce_sum(q**2) / tf.cast(tf.shape(q)[0], q.dtype) for q in quaternions])

@@ -21,7 +21,7 @@ from quatre_tf.query_objective import (
     Ranking,
     SoftmaxOptions,
     query_objective,
-    weighted_n3,
+    regularize_targets,
 )
 from quatre_tf.softmax_gradient import softmax_gradient
 from quatre_tf.sparse_rows import combine_rows
@@ -103,10 +103,10 @@ def _rank_sampled(
     num_targets, num_queries = tf.size(batch.targets), tf.size(batch.entities)
     at_queries = combine_rows(answers, tf.range(num_targets), at_targets, batch.rows, num_queries)
     candidate_gradient = tf.linalg.matmul(gradient, low_queries, transpose_a=True)
-    target_n3, answer_gradient = weighted_n3(answers, options.n3 * scale)
+    regularization, answer_gradient = regularize_targets(answers, scale, options.n3, options.dura)
     return Ranking(
         loss=tf.reduce_sum(weights * normalizers) - scale * tf.reduce_sum(target_scores),
-        target_n3=target_n3,
+        regularization=regularization,
         query_gradient=tf.cast(tf.linalg.matmul(gradient, low_rows), tf.float32) + at_queries,
         contributions=[
             (candidates.entities, tf.cast(candidate_gradient, tf.float32)),

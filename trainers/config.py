@@ -62,6 +62,7 @@ class TrainConfig:
         lr_decay: `"linear"`: the learning rate goes down to 0 at the end of training.
         l2: Weight of the batch L2 (lambda of the paper); `paper`.
         n3: Weight of the N3 regulariser; `strong`, `sampled`.
+        dura: Weight of the DURA regulariser; `strong`, `sampled`.
         label_smoothing: Share of a target's probability spread over all entities; `strong`.
         relation_prediction: Weight of the auxiliary relation prediction; `strong`, `sampled`.
         compute_dtype: Of the matrix products of training; `strong`, `sampled`. Ranks are float32.
@@ -95,6 +96,7 @@ class TrainConfig:
     lr_decay: str = "none"
     l2: float = 0.5
     n3: float = 0.0
+    dura: float = 0.0
     label_smoothing: float = 0.0
     relation_prediction: float = 0.0
     compute_dtype: str = "float32"
@@ -158,6 +160,7 @@ _AT_LEAST: dict[str, float] = {
     "init_scale": 0.0,
     "l2": 0.0,
     "n3": 0.0,
+    "dura": 0.0,
     "label_smoothing": 0.0,
     "relation_prediction": 0.0,
     "budget_minutes": 0.0,
@@ -224,6 +227,7 @@ _READ_BY = {
     # The objective of the paper would never train the rows by which heads are then asked for.
     "reciprocal": ("strong", "sampled"),
     "n3": ("strong", "sampled"),
+    "dura": ("strong", "sampled"),
     "relation_prediction": ("strong", "sampled"),
     "compute_dtype": ("strong", "sampled"),
     "label_smoothing": ("strong",),

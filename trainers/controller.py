@@ -258,12 +258,14 @@ class Controller:
         )
 
     def _describe_collapse(self, progress: Progress) -> str:
-        regularizer = "--l2" if self._config.recipe == "paper" else "--n3"
+        weights = ("l2",) if self._config.recipe == "paper" else ("n3", "dura")
+        causes = ["learning_rate", *(name for name in weights if getattr(self._config, name))]
         return (
             f"Training stopped at step {self.step}, because these are not all finite: loss "
             f"{progress.loss}, regularisation {progress.regularization}, gradient norm "
             f"{progress.gradient_norm}. The last good checkpoint is {self._checkpoints.latest}; "
-            f"nothing was written after it. Use a smaller --learning_rate or {regularizer}."
+            f"nothing was written after it. Use a smaller "
+            f"{' or '.join(f'--{name}' for name in causes)}."
         )
 
 

@@ -88,10 +88,11 @@ class StrongRecipe:
         self._batch_size = min(config.batch_size or _QUERIES_PER_STEP, len(self._queries))
         _check_enough(self._batch_size, num_replicas)
         self._options = SoftmaxOptions(
-            config.n3,
-            config.label_smoothing,
-            config.relation_prediction,
-            tf.as_dtype(config.compute_dtype),
+            n3=config.n3,
+            dura=config.dura,
+            label_smoothing=config.label_smoothing,
+            relation_prediction=config.relation_prediction,
+            compute_dtype=tf.as_dtype(config.compute_dtype),
         )
         self._num_candidates = 0
         self.steps_per_epoch = config.steps_per_epoch or len(self._queries) // self._batch_size

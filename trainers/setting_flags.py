@@ -38,6 +38,7 @@ _HELP = {
     "lr_decay": "Whether the learning rate goes down to 0 at the end.",
     "l2": "Weight of the batch L2, lambda (paper).",
     "n3": "Weight of the N3 regulariser (strong, sampled).",
+    "dura": "Weight of the DURA regulariser (strong, sampled).",
     "label_smoothing": "Share of a target's probability spread over all entities (strong).",
     "relation_prediction": "Weight of the auxiliary relation prediction (strong, sampled).",
     "compute_dtype": "Precision of the matrix products of training (strong, sampled).",

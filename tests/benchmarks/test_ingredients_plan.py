@@ -22,13 +22,16 @@ def test_runs_change_one_thing_at_a_time(dataset):
         assert (run.config.epochs, run.config.dataset) == (base.epochs, dataset)
 
 
-def test_n3_is_changed_beside_the_preset():
-    runs = {run.ingredient: run.config.n3 for run in plan.runs("wn18rr", [1])}
+def test_regularisers_are_changed_beside_the_preset():
+    configs = {run.ingredient: run.config for run in plan.runs("wn18rr", [1])}
+    runs = {ingredient: config.n3 for ingredient, config in configs.items()}
     base = runs[plan.BASELINE]
     assert base > 0
     assert runs["no N3"] == 0
     assert runs["half the N3"] == base / 2
     assert runs["twice the N3"] == 2 * base
+    dura = configs["DURA in place of N3"]
+    assert (dura.n3, dura.dura) == (0, 1.2 * base)
 
 
 def result():

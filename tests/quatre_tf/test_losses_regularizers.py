@@ -30,3 +30,8 @@ def test_batch_l2_by_hand():
 def test_n3_by_hand():
     quaternions = tf.constant([[[3.0], [4.0], [0.0], [0.0]], [[0.0], [0.0], [1.0], [0.0]]])
     assert float(regularizers.n3([quaternions, quaternions])) == 125 + 1
+
+
+def test_dura_by_hand():
+    quaternions = tf.constant([[[3.0], [4.0], [0.0], [0.0]], [[0.0], [0.0], [1.0], [0.0]]])
+    assert float(regularizers.dura([quaternions, 2 * quaternions])) == (25 + 1) / 2 * (1 + 4)

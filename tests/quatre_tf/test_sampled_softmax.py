@@ -8,7 +8,7 @@ from quatre_tf.query_objective import SoftmaxOptions
 from quatre_tf.sampled_softmax import Candidates, sampled_softmax_objective
 from tests.quatre_tf.test_candidate_softmax import ENTITIES, dense_gradients, make, make_batch
 
-OPTIONS = SoftmaxOptions(n3=0.1, relation_prediction=0.5)
+OPTIONS = SoftmaxOptions(n3=0.1, dura=0.2, relation_prediction=0.5)
 
 
 def candidates_of(batch, entities):
@@ -91,7 +91,11 @@ def test_label_smoothing_is_refused(rng):
     model, batch = make(), make_batch(rng)
     with pytest.raises(ValueError, match=r"needs the scores of all entities. Received: 0\.1"):
         sampled_softmax_objective(
-            model, batch, candidates_of(batch, [1]), SoftmaxOptions(0.0, 0.1), num_targets=1.0
+            model,
+            batch,
+            candidates_of(batch, [1]),
+            SoftmaxOptions(label_smoothing=0.1),
+            num_targets=1.0,
         )
 
 

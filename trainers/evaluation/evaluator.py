@@ -152,6 +152,6 @@ def _check_not_constant(sides: Sequence[Counts]) -> None:
     ):
         raise TrainingError(
             "The model gives all candidates of every query the same score, so its ranks would "
-            "mean nothing. It may have collapsed to zero: train it again with a smaller --l2 or "
-            "--n3."
+            "mean nothing. It may have collapsed to zero: train it again with a smaller --l2, "
+            "--n3 or --dura."
         )
