@@ -1,6 +1,7 @@
 """The compiled step: building, finding, refusing; test_sampled_logistic has what it computes."""
 
 import shutil
+import types
 
 import numpy as np
 import pytest
@@ -158,6 +159,15 @@ def test_it_is_used_where_it_was_built_and_not_switched_off(kernel_cache, empty_
     assert kernel.load() is not None
     monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "0")
     assert kernel.load() is None
+
+
+def test_autograph_does_not_read_the_search_for_it(operation, caplog, monkeypatch):
+    """It warns of functions without a source, as Python 3.11 has those of os.path."""
+    code = (lambda path: True).__code__.replace(co_filename="<frozen genericpath>")
+    monkeypatch.setattr("os.path.isfile", types.FunctionType(code, {}))
+    step = tf.function(lambda: tf.constant(compiled_operation() is operation))
+    assert step()
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize("value", ["off", "2"])
