@@ -78,6 +78,8 @@ _OF_DATASET: dict[str, dict[str, dict[str, Any]]] = {
         },
         "fb15k237": {
             "embedding_dim": 512,
+            "n3": 0.0,
+            "dura": 0.06,
             "relation_prediction": 0.3,
             "epochs": 24,
             "validate_every": 4,
@@ -92,7 +94,7 @@ _OF_DATASET: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "sampled": {
-        "wn18rr": {"embedding_dim": 256, "n3": 0.1},
+        "wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1},
         "fb15k237": {"embedding_dim": 512},
         "wn18": {"embedding_dim": 384, "learning_rate": 0.15, "validate_every": 10},
         "fb15k": {

@@ -35,12 +35,14 @@ def test_given_settings_are_fixed_and_trials_cut_the_grid():
     assert Search("wn18rr", settings=fixed, trials=9).num_trials == 4
 
 
-@pytest.mark.parametrize("recipe", ["strong", "sampled"])
-def test_random_configurations_lie_in_the_space(recipe):
+# N3 and DURA add up: of the two only that is searched which the preset has.
+@pytest.mark.parametrize(("recipe", "without"), [("strong", "dura"), ("sampled", "n3")])
+def test_random_configurations_lie_in_the_space(recipe, without):
     search = Search("wn18rr", recipe, trials=200)
     drawn = points(search)
     assert len(drawn) == 200
-    for name, values in SPACES[recipe].items():
+    assert set(search.space) == SPACES[recipe].keys() - {without}
+    for name, values in search.space.items():
         found = [point[name] for point in drawn]
         if isinstance(values, LogUniform):
             assert values.low <= min(found) <= max(found) <= values.high

@@ -8,7 +8,7 @@ from typing import Any
 from trainers import presets
 from trainers.config import TrainConfig
 from trainers.errors import ConfigError
-from trainers.tuning.space import PAPER, SPACES, Space
+from trainers.tuning.space import PAPER, REGULARIZERS, SPACES, Space
 
 _DEFAULT_TRIALS = 16
 
@@ -49,7 +49,7 @@ class Search:
             if not value >= least:
                 raise ConfigError(f"--{name} must be at least {least}. Received: {value}.")
         if not self.space:
-            varied = ", ".join(f"--{name}" for name in SPACES[self.recipe])
+            varied = ", ".join(f"--{name}" for name in self._whole_space)
             raise ConfigError(
                 f"Nothing is left to search: --recipe={self.recipe} varies {varied}, and all of "
                 "them are given. Leave one out."
@@ -59,8 +59,17 @@ class Search:
     @property
     def space(self) -> Space:
         """What varies."""
-        space = SPACES[self.recipe]
+        space = self._whole_space
         return {name: values for name, values in space.items() if name not in self.settings}
+
+    @property
+    def _whole_space(self) -> Space:
+        preset = presets.resolve(self.dataset, self.recipe, {})
+        return {
+            name: values
+            for name, values in SPACES[self.recipe].items()
+            if name not in REGULARIZERS or getattr(preset, name)
+        }
 
     @property
     def grid(self) -> list[dict[str, Any]]:
