@@ -2,6 +2,8 @@
 
 import dataclasses
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from trainers.config import TrainConfig
 from trainers.presets import resolve
@@ -9,12 +11,20 @@ from trainers.presets import resolve
 
 def command_of(config: TrainConfig) -> str:
     """Returns the command of a run: what differs from its preset, as a shell takes it."""
-    usual = resolve(config.dataset, config.recipe, {})
-    given = [f"--dataset={config.dataset}"]
+    given: dict[str, Any] = {}
+    # Again, because a setting that is given may change another.
+    while missing := _differing(config, given):
+        given |= missing
+    flags = [f"--dataset={config.dataset}"]
     if config.recipe != TrainConfig.recipe:
-        given.append(f"--recipe={config.recipe}")
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if field.name not in ("dataset", "recipe") and value != getattr(usual, field.name):
-            given.append(f"--{field.name}={value}")
-    return shlex.join(["python", "-m", "trainers.fit", *given])
+        flags.append(f"--recipe={config.recipe}")
+    names = [field.name for field in dataclasses.fields(config)]
+    flags += [f"--{name}={given[name]}" for name in names if name in given]
+    return shlex.join(["python", "-m", "trainers.fit", *flags])
+
+
+def _differing(config: TrainConfig, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings of a run that the given ones do not lead to."""
+    found = dataclasses.asdict(resolve(config.dataset, config.recipe, given))
+    wanted = dataclasses.asdict(config)
+    return {name: value for name, value in wanted.items() if value != found[name]}

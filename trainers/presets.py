@@ -110,6 +110,9 @@ _OF_DATASET: dict[str, dict[str, dict[str, Any]]] = {
 def resolve(dataset: str, recipe: str, given: Mapping[str, Any]) -> TrainConfig:
     """Returns the preset of (dataset, recipe) with the given settings put over it.
 
+    Of N3 and DURA, one that is given takes the place of the preset's; both together are had by
+    giving both.
+
     Args:
         dataset: Name in the catalogue, or path of a folder, which has the preset of the recipe.
         recipe: One of `trainers.config.CHOICES["recipe"]`.
@@ -119,4 +122,9 @@ def resolve(dataset: str, recipe: str, given: Mapping[str, Any]) -> TrainConfig:
         ConfigError: A setting is not what it may be.
     """
     preset = {**_OF_RECIPE.get(recipe, {}), **_OF_DATASET.get(recipe, {}).get(dataset, {})}
+    # They add up: the preset's weight of one and a usual one of the other drive a model to zero.
+    if given.get("n3"):
+        preset.pop("dura", None)
+    if given.get("dura"):
+        preset.pop("n3", None)
     return TrainConfig(dataset=dataset, recipe=recipe, **{**preset, **given})

@@ -1,6 +1,7 @@
 import pytest
 
 from trainers import presets
+from trainers.commands import command_of
 
 
 @pytest.mark.parametrize(
@@ -30,4 +31,24 @@ def test_strong_presets(dataset):
     config = presets.resolve(dataset, "strong", {})
     assert (config.reciprocal, config.normalize_relations) == (True, False)
     assert (config.best_by, config.lr_decay, config.compute_dtype) == ("mrr", "linear", "bfloat16")
-    assert config.n3 > 0
+    assert (config.n3 > 0) != (config.dura > 0)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "given", "expected"),
+    [
+        ("wn18rr", {"n3": 0.2}, (0.2, 0.0)),
+        ("wn18rr", {"n3": 0.0}, (0.0, 0.1)),
+        ("wn18rr", {"dura": 0.2}, (0.0, 0.2)),
+        ("wn18rr", {"n3": 0.02, "dura": 0.03}, (0.02, 0.03)),
+        ("folder", {"dura": 0.2}, (0.0, 0.2)),
+        ("folder", {"n3": 0.05, "dura": 0.2}, (0.05, 0.2)),
+    ],
+)
+def test_one_regulariser_takes_the_place_of_the_other(dataset, given, expected):
+    config = presets.resolve(dataset, "sampled", given)
+    assert (config.n3, config.dura) == expected
+    # The command says so: the same run again, from its flags alone.
+    flags = [flag.removeprefix("--").split("=") for flag in command_of(config).split()[3:]]
+    named = {name: float(value) for name, value in flags if name in ("n3", "dura")}
+    assert presets.resolve(dataset, "sampled", named) == config

@@ -64,7 +64,7 @@ class Search:
 
     @property
     def _whole_space(self) -> Space:
-        preset = presets.resolve(self.dataset, self.recipe, {})
+        preset = presets.resolve(self.dataset, self.recipe, self.settings)
         return {
             name: values
             for name, values in SPACES[self.recipe].items()
