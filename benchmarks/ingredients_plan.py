@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trainers import presets
-from trainers.config import TrainConfig
+from trainers.config import REGULARIZERS, TrainConfig
 
 RECIPE = "sampled"
 BASELINE = "the recipe"
@@ -66,7 +66,7 @@ def _config(dataset: str, changes: Mapping[str, Any]) -> TrainConfig:
     budget = _BUDGETS.get(dataset, {})
     preset = presets.resolve(dataset, RECIPE, budget)
     settings = {**dataclasses.asdict(preset), "validate_every": preset.epochs, **changes}
-    for name in {"n3", "dura"} & changes.keys():
+    for name in changes.keys() & set(REGULARIZERS):
         settings[name] = changes[name] * preset.n3
     if settings["recipe"] != RECIPE:
         del settings["num_candidates"]

@@ -17,9 +17,11 @@ import tensorflow as tf
 from quatre_tf.models import QuatRE
 from quatre_tf.objective import Objective
 from quatre_tf.query_objective import (
+    NormWeights,
     QueryBatch,
     Ranking,
     SoftmaxOptions,
+    norm_weights,
     query_objective,
     regularize_targets,
 )
@@ -75,9 +77,7 @@ def _rank_all(
     regularization, table_gradient = _with_regularizers(
         tf.linalg.matmul(gradient, low_queries, transpose_a=True),
         tf.ensure_shape(table, [None, queries.shape[-1]]),
-        scale * tf.cast(times_target, tf.float32),
-        options.n3,
-        options.dura,
+        norm_weights(options, scale * tf.cast(times_target, tf.float32)),
     )
     return Ranking(
         loss=tf.reduce_sum(weights * (normalizers - smoothing * means))
@@ -91,12 +91,12 @@ def _rank_all(
 
 @tf.function(jit_compile=True)
 def _with_regularizers(
-    gradient: tf.Tensor, table: tf.Tensor, weights: tf.Tensor, n3: float, dura: float
+    gradient: tf.Tensor, table: tf.Tensor, norms: NormWeights
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns what the regularisers have of the table's rows by weights, and the gradient with it.
 
     One pass over the table, which widens the gradient besides: adding the part of each target to
     the row it stands for would go through the rows one by one.
     """
-    value, of_rows = regularize_targets(table, weights, n3, dura)
+    value, of_rows = regularize_targets(table, norms)
     return value, tf.cast(gradient, tf.float32) + of_rows

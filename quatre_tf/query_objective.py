@@ -65,6 +65,23 @@ class SoftmaxOptions(NamedTuple):
     compute_dtype: tf.DType = tf.float32
 
 
+class NormWeights(NamedTuple):
+    """What the norms of rows count. Tensors, so that one trace serves every weight.
+
+    Attributes:
+        cubed: `[k]` or `[]`: of cubed moduli, N3.
+        squared: The same of squared moduli, DURA; None for none.
+    """
+
+    cubed: tf.Tensor
+    squared: tf.Tensor | None
+
+
+def norm_weights(options: SoftmaxOptions, weights: tf.Tensor) -> NormWeights:
+    """Returns what the norms of rows count that have the weights `[k]` or `[]` in the loss."""
+    return NormWeights(options.n3 * weights, options.dura * weights if options.dura else None)
+
+
 class Ranking(NamedTuple):
     """A softmax over candidates with the regulariser of the targets, and the gradient of both.
 
@@ -113,7 +130,7 @@ def query_objective(
 
     ranking = rank(_rotate(given, turned), weights)
     regularization, given_gradient, turned_gradient = _take_back(
-        given, turned, ranking.query_gradient, weights, options.n3, options.dura
+        given, turned, ranking.query_gradient, norm_weights(options, weights)
     )
     rotations_gradient = tf.math.unsorted_segment_sum(
         turned_gradient, relations.index, tf.shape(rotations)[0]
@@ -188,12 +205,7 @@ def _rotate(given: tf.Tensor, turned: tf.Tensor) -> tf.Tensor:
 
 @tf.function(jit_compile=True)
 def _take_back(
-    given: tf.Tensor,
-    turned: tf.Tensor,
-    query_gradient: tf.Tensor,
-    weights: tf.Tensor,
-    n3: float,
-    dura: float,
+    given: tf.Tensor, turned: tf.Tensor, query_gradient: tf.Tensor, norms: NormWeights
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Takes query gradients back to entities and rotations, and adds what is asked of both.
 
@@ -201,11 +213,11 @@ def _take_back(
     that by conj(e).
     """
     gradient, entities = as_quaternions(query_gradient), as_quaternions(given)
-    of_entities, entity_gradient = _norms(entities, weights, n3, dura)
-    of_rotations, rotation_gradient = _norms(turned, weights, n3, 0.0)
+    of_entities, entity_gradient = _norms(entities, norms)
+    of_rotations, rotation_gradient = _norms(turned, norms._replace(squared=None))
     value = of_entities + of_rotations
-    if dura:
-        weights = dura * tf.reshape(weights, [-1, 1, 1])
+    if norms.squared is not None:
+        weights = tf.reshape(norms.squared, [-1, 1, 1])
         entity_squares, rotation_squares = _squared_moduli(entities), _squared_moduli(turned)
         value += tf.reduce_sum(weights * entity_squares * rotation_squares)
         entity_gradient += 2.0 * weights * rotation_squares * entities
@@ -217,37 +229,22 @@ def _take_back(
     )
 
 
-def regularize_targets(
-    rows: tf.Tensor, weights: tf.Tensor, n3: float, dura: float
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns what the regularisers have of targets `[k, 4n]`, and its gradient.
-
-    Args:
-        rows: Entity rows.
-        weights: `[k]` or `[]`.
-        n3: As in the options.
-        dura: As in the options.
-    """
-    value, gradient = _norms(as_quaternions(rows), weights, n3, dura)
+def regularize_targets(rows: tf.Tensor, norms: NormWeights) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns what the regularisers have of targets `[k, 4n]`, and its gradient."""
+    value, gradient = _norms(as_quaternions(rows), norms)
     return value, as_rows(gradient)
 
 
-def _norms(
-    quaternions: tf.Tensor, weights: tf.Tensor, cubed: float, squared: float
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the sum of cubed and of squared moduli by their weights, and its gradient.
-
-    Args:
-        quaternions: `[k, 4, n]`.
-        weights: `[k]` or `[]`, of each row.
-        cubed: Weight of the cubes, as in N3.
-        squared: Weight of the squares, as in DURA.
-    """
-    weights = tf.reshape(weights, [-1, 1, 1])
+def _norms(quaternions: tf.Tensor, norms: NormWeights) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the sum of cubed and of squared moduli by their weights, and its gradient."""
     squares = _squared_moduli(quaternions)
     moduli = tf.sqrt(squares)
-    value = tf.reduce_sum(weights * squares * (cubed * moduli + squared))
-    return value, weights * (3.0 * cubed * moduli + 2.0 * squared) * quaternions
+    weights = tf.reshape(norms.cubed, [-1, 1, 1])
+    values, factors = weights * moduli, 3.0 * weights * moduli
+    if norms.squared is not None:
+        weights = tf.reshape(norms.squared, [-1, 1, 1])
+        values, factors = values + weights, factors + 2.0 * weights
+    return tf.reduce_sum(values * squares), factors * quaternions
 
 
 def _squared_moduli(quaternions: tf.Tensor) -> tf.Tensor:

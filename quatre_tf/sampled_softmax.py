@@ -20,6 +20,7 @@ from quatre_tf.query_objective import (
     QueryBatch,
     Ranking,
     SoftmaxOptions,
+    norm_weights,
     query_objective,
     regularize_targets,
 )
@@ -103,7 +104,7 @@ def _rank_sampled(
     num_targets, num_queries = tf.size(batch.targets), tf.size(batch.entities)
     at_queries = combine_rows(answers, tf.range(num_targets), at_targets, batch.rows, num_queries)
     candidate_gradient = tf.linalg.matmul(gradient, low_queries, transpose_a=True)
-    regularization, answer_gradient = regularize_targets(answers, scale, options.n3, options.dura)
+    regularization, answer_gradient = regularize_targets(answers, norm_weights(options, scale))
     return Ranking(
         loss=tf.reduce_sum(weights * normalizers) - scale * tf.reduce_sum(target_scores),
         regularization=regularization,

@@ -151,6 +151,8 @@ class TrainConfig:
             raise ConfigError(f"{path} does not hold the settings of a run: {error}") from error
 
 
+# Of the softmax recipes. They add up.
+REGULARIZERS = ("n3", "dura")
 _AT_LEAST: dict[str, float] = {
     "embedding_dim": 1,
     "num_negatives": 1,

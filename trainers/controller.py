@@ -13,7 +13,7 @@ import tqdm
 from saved_models.trained import BEST_MODEL, save_best
 from trainers import report
 from trainers.checkpoints import Checkpoints, RunState
-from trainers.config import TrainConfig
+from trainers.config import REGULARIZERS, TrainConfig
 from trainers.errors import TrainingError
 from trainers.evaluation.evaluator import Evaluator
 from trainers.planning import Plan
@@ -258,7 +258,7 @@ class Controller:
         )
 
     def _describe_collapse(self, progress: Progress) -> str:
-        weights = ("l2",) if self._config.recipe == "paper" else ("n3", "dura")
+        weights = ("l2",) if self._config.recipe == "paper" else REGULARIZERS
         causes = ["learning_rate", *(name for name in weights if getattr(self._config, name))]
         return (
             f"Training stopped at step {self.step}, because these are not all finite: loss "

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from trainers.config import TrainConfig
+from trainers.config import REGULARIZERS, TrainConfig
 
 # What the recipes with a softmax are; chosen on validation splits (docs/recipes.md).
 _SOFTMAX: dict[str, Any] = {
@@ -122,9 +122,7 @@ def resolve(dataset: str, recipe: str, given: Mapping[str, Any]) -> TrainConfig:
         ConfigError: A setting is not what it may be.
     """
     preset = {**_OF_RECIPE.get(recipe, {}), **_OF_DATASET.get(recipe, {}).get(dataset, {})}
-    # They add up: the preset's weight of one and a usual one of the other drive a model to zero.
-    if given.get("n3"):
-        preset.pop("dura", None)
-    if given.get("dura"):
-        preset.pop("n3", None)
+    # The preset's weight of one and a usual one of the other would drive a model to zero.
+    if any(given.get(name) for name in REGULARIZERS):
+        preset = {name: value for name, value in preset.items() if name not in REGULARIZERS}
     return TrainConfig(dataset=dataset, recipe=recipe, **{**preset, **given})

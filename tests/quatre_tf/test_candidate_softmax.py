@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf import VARIANTS, QuatRE
+from quatre_tf import VARIANTS, QuatRE, candidate_softmax, query_objective
 from quatre_tf.candidate_softmax import candidate_softmax_objective
 from quatre_tf.layers import RelationRotations
 from quatre_tf.query_objective import QueryBatch, SoftmaxOptions
@@ -141,6 +141,18 @@ def test_bfloat16_products_are_close_and_the_gradient_stays_float32(rng):
         assert ours.dtype == np.float32
         # Eight bits of mantissa in three factors of a sum.
         assert np.linalg.norm(ours - expected) < 0.02 * np.linalg.norm(expected)
+
+
+def test_one_trace_serves_every_weight(rng):
+    """A search trains with many in one process."""
+    model, batch = make(reciprocal=True), make_batch(rng)
+    compiled = (query_objective._take_back, candidate_softmax._with_regularizers)
+    counts = []
+    for weight in (0.1, 0.2, 0.3):
+        options = SoftmaxOptions(n3=weight, dura=2 * weight)
+        candidate_softmax_objective(model, batch, options, num_targets=30.0)
+        counts.append([function.experimental_get_tracing_count() for function in compiled])
+    assert counts[0] == counts[1] == counts[2]
 
 
 def test_replicas_add_up_to_the_whole_batch(rng):

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainers import presets
-from trainers.config import TrainConfig
+from trainers.config import REGULARIZERS, TrainConfig
 from trainers.errors import ConfigError
-from trainers.tuning.space import PAPER, REGULARIZERS, SPACES, Space
+from trainers.tuning.space import PAPER, SPACES, Space
 
 _DEFAULT_TRIALS = 16
 
@@ -65,6 +65,7 @@ class Search:
     @property
     def _whole_space(self) -> Space:
         preset = presets.resolve(self.dataset, self.recipe, self.settings)
+        # A regulariser that the preset has: most sums of two would be too much.
         return {
             name: values
             for name, values in SPACES[self.recipe].items()

@@ -23,8 +23,6 @@ PAPER: dict[str, Choices] = {
     "learning_rate": (0.02, 0.05, 0.1),
     "l2": (0.05, 0.1, 0.2, 0.5),
 }
-# Each is searched where the preset has it: they add up, and most sums of two would be too much.
-REGULARIZERS = ("n3", "dura")
 # About the presets of trainers/presets.py. N3 of 0.5 drives a model to zero on WN18RR; too little
 # of it overfits.
 _SOFTMAX: dict[str, Choices | LogUniform] = {
