@@ -88,7 +88,8 @@ _OF_DATASET: dict[str, dict[str, dict[str, Any]]] = {
         "fb15k": {
             "embedding_dim": 384,
             "learning_rate": 0.2,
-            "n3": 0.01,
+            "n3": 0.0,
+            "dura": 0.012,
             "epochs": 14,
             "validate_every": 2,
         },
