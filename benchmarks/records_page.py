@@ -50,11 +50,12 @@ def read(folder: pathlib.Path) -> list[dict[str, Any]]:
 
 def page(records: Sequence[dict[str, Any]]) -> str:
     """Returns the markdown page."""
-    names = [name for name in TITLES if any(record["dataset"] == name for record in records)]
+    held = {record["dataset"] for record in records}
+    names = [name for name in TITLES if name in held] + sorted(held - TITLES.keys())
     parts = [_HEAD]
     for name in names:
         runs = [record for record in records if record["dataset"] == name]
-        parts += [f"## {TITLES[name]}\n", _figures(name, runs), _commands(runs)]
+        parts += [f"## {TITLES.get(name, name)}\n", _figures(name, runs), _commands(runs)]
         if name in _MARKS:
             parts.append(_times(_MARKS[name], runs))
     return "\n".join(parts)
@@ -76,7 +77,8 @@ def _figures(name: str, runs: Sequence[dict[str, Any]]) -> str:
 
 def _cells(figures: dict[str, float]) -> list[str]:
     hits = [f"{100 * figures[f'hits@{k}']:.1f}" for k in (1, 3, 10)]
-    return [f"{figures['mr']:,.0f}", f"{figures['mrr']:.4f}", *hits]
+    decimals = 0 if figures["mr"] >= 10 else 1
+    return [f"{figures['mr']:,.{decimals}f}", f"{figures['mrr']:.4f}", *hits]
 
 
 def _commands(runs: Sequence[dict[str, Any]]) -> str:

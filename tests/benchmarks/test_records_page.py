@@ -44,6 +44,11 @@ def test_page():
     assert "| strong, n = 128, seed 3 | 0.5 | 1.0 | 1.0 | not reached | not reached |" in lines
 
 
+def test_small_mean_ranks_have_a_decimal():
+    run = RUN | {"test": {"candidates": {"all": {"both": FIGURES | {"mr": 1.34}}}}}
+    assert "| all entities | 1.3 | 0.3568 |" in records_page.page([run])
+
+
 def test_settings_of_the_command_are_in_the_name():
     command = f"{RUN['command']} --n3=0.15 --patience=0 --embedding_dim=128"
     page = records_page.page([RUN | {"command": command}])
@@ -51,9 +56,10 @@ def test_settings_of_the_command_are_in_the_name():
 
 
 def test_data_sets_come_in_the_paper_s_order():
-    other = copy.deepcopy(RUN) | {"dataset": "wn18rr"}
-    page = records_page.page([RUN, other])
-    assert page.index("## WN18RR") < page.index("## FB15k-237")
+    others = [copy.deepcopy(RUN) | {"dataset": name} for name in ("countries", "umls", "wn18rr")]
+    page = records_page.page([RUN, *others])
+    heads = [line for line in page.splitlines() if line.startswith("## ")]
+    assert heads == ["## WN18RR", "## FB15k-237", "## UMLS", "## countries"]
 
 
 def test_page_of_the_repository_is_up_to_date():

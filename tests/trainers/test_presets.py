@@ -1,5 +1,6 @@
 import pytest
 
+from datasets.benchmarks import BENCHMARKS
 from trainers import presets
 from trainers.commands import command_of
 
@@ -26,7 +27,7 @@ def test_given_settings_go_over_the_preset():
     assert (config.embedding_dim, config.seed, config.epochs) == (8, 7, 8000)
 
 
-@pytest.mark.parametrize("dataset", ["wn18rr", "fb15k237", "wn18", "fb15k", "countries", "folder"])
+@pytest.mark.parametrize("dataset", [*BENCHMARKS, "countries", "folder"])
 def test_strong_presets(dataset):
     config = presets.resolve(dataset, "strong", {})
     assert (config.reciprocal, config.normalize_relations) == (True, False)
