@@ -1,6 +1,7 @@
 import pytest
 
 from datasets.benchmarks import BENCHMARKS
+from tests.documents import ROOT
 from trainers import presets
 from trainers.commands import command_of
 
@@ -53,3 +54,25 @@ def test_one_regulariser_takes_the_place_of_the_other(dataset, given, expected):
     flags = [flag.removeprefix("--").split("=") for flag in command_of(config).split()[3:]]
     named = {name: float(value) for name, value in flags if name in ("n3", "dura")}
     assert presets.resolve(dataset, "sampled", named) == config
+
+
+def weights_in_the_docs():
+    """The rows of the table of weights: data set, recipe, N3, DURA."""
+    page = (ROOT / "docs" / "recipes.md").read_text("utf-8")
+    table = page.partition("| N3 | DURA |\n|---|---|---|---|\n")[2].partition("\n\n")[0]
+    for line in table.splitlines():
+        title, _, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        for recipe in ("strong", "sampled"):
+            read = [cell if "(" not in cell or recipe in cell else "" for cell in cells]
+            n3, dura = (float(cell.split()[0]) if cell else 0.0 for cell in read)
+            yield title.lower().replace("-", ""), recipe, n3, dura
+
+
+@pytest.mark.parametrize(("dataset", "recipe", "n3", "dura"), weights_in_the_docs())
+def test_the_docs_have_the_weights_of_the_presets(dataset, recipe, n3, dura):
+    config = presets.resolve(dataset, recipe, {})
+    assert (config.n3, config.dura) == (n3, dura)
+
+
+def test_the_docs_have_the_weights_of_all_benchmarks():
+    assert {dataset for dataset, *_ in weights_in_the_docs()} == set(BENCHMARKS)
