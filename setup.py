@@ -33,7 +33,7 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     packages=find_packages(include=["quatre_tf", "quatre_tf.*"]),
-    package_data={"quatre_tf": ["py.typed", "*.cc"]},
+    package_data={"quatre_tf": ["py.typed", "accelerated/*.cc"]},
     # 3.10 is the oldest and 3.13 the newest Python that TensorFlow 2.21 has wheels for.
     python_requires=">=3.10,<3.14",
     install_requires=[

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from benchmarks.processes import failed
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 _HOST = "127.0.0.1"
 _POLL_SECONDS = 0.1

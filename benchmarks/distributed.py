@@ -19,8 +19,8 @@ from absl import flags
 from benchmarks import measure
 from benchmarks.cluster_runs import SETUPS, fit_command, measure_setup
 from datasets import catalog
-from datasets.graph import Graph
 from datasets.program import import_tensorflow, run_program
+from quatre_tf.data.graph import Graph
 
 _DATASET = flags.DEFINE_string("dataset", "wn18rr", "Data set whose batches to count.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")

@@ -38,9 +38,9 @@ def main(argv: Sequence[str]) -> None:
 
     from benchmarks.trained_model import trained_model
     from datasets import catalog
-    from saved_models.trained import Trained
-    from trainers.evaluation.evaluating import evaluate_run
-    from trainers.evaluation.evaluator import Evaluator
+    from quatre_tf.ranking.evaluation import evaluate_run
+    from quatre_tf.ranking.evaluator import Evaluator
+    from quatre_tf.run import Trained
 
     graph = catalog.load(_DATASET.value, manual_dir=_MANUAL_DIR.value)
     model = trained_model(graph, _EMBEDDING_DIM.value, _EPOCHS.value)

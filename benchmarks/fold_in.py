@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> None:
     import_tensorflow()
     from benchmarks import fold_in_quality as quality
     from datasets import catalog
-    from trainers import presets
+    from trainers.training import presets
 
     ks = [int(k) for k in _KS.value]
     graph = catalog.load(_DATASET.value, manual_dir=_MANUAL_DIR.value)

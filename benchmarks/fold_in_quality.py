@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from datasets import text_table
-from datasets.encoding import SPLITS
-from datasets.graph import Graph
+from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.graph import Graph
 from quatre_tf.metrics import rank_metrics
+from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf.run import Trained, load_trained
 from saved_models.folding import TARGET_RANK, extend_model, fold_in
 from saved_models.new_triples import extend_graph
-from saved_models.trained import Trained, load_trained
-from trainers.config import TrainConfig
-from trainers.evaluation.evaluator import Evaluator
-from trainers.fitting import fit
+from trainers.training.config import TrainConfig
+from trainers.training.fitting import fit
 
 _ENDS = [0, 2]
 _QUESTIONS = {

@@ -19,7 +19,7 @@ from benchmarks import measure
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
 from datasets.text_table import table
-from trainers.config import TrainConfig
+from trainers.training.config import TrainConfig
 
 _DATASET = flags.DEFINE_string("dataset", "fb15k237", "Name of a data set, or a folder.")
 _SEEDS = flags.DEFINE_list("seeds", ["1", "2"], "Of initialisation and batches.")
@@ -50,8 +50,8 @@ def _train(config: TrainConfig, graph: Any) -> dict[str, float]:
     import keras
     import tensorflow as tf
 
-    from trainers.evaluation.evaluator import Evaluator
-    from trainers.trainer import Trainer
+    from quatre_tf.ranking.evaluator import Evaluator
+    from trainers.training.trainer import Trainer
 
     keras.backend.clear_session()
     trainer = Trainer(config, graph, tf.distribute.get_strategy())

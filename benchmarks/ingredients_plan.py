@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from trainers import presets
-from trainers.config import REGULARIZERS, TrainConfig
+from trainers.training import presets
+from trainers.training.config import REGULARIZERS, TrainConfig
 
 RECIPE = "sampled"
 BASELINE = "the recipe"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from datasets.whole_files import output_file
+from quatre_tf.atomic_files import output_file
 
 
 def milliseconds(call: Callable[[], Any], *, repeats: int = 15, warm_up: int = 3) -> float:
@@ -120,8 +120,8 @@ def _confine(cores: Sequence[int]) -> None:
 
 
 def _is_paper_compiled() -> bool:
-    from quatre_tf.kernel import KernelError
-    from quatre_tf.sampled_logistic import compiled_operation
+    from quatre_tf.accelerated.kernel import KernelError
+    from quatre_tf.objectives.sampled_logistic import compiled_operation
 
     try:
         return compiled_operation() is not None

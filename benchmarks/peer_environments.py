@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 # The wheel without CUDA: the other one comes with gigabytes of libraries that nothing here uses.
 TORCH = "torch==2.13.0+cpu"

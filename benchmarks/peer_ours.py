@@ -13,9 +13,9 @@ import tensorflow as tf
 
 from benchmarks.trained_model import trained_model
 from datasets import catalog
-from trainers import presets
-from trainers.evaluation.evaluator import Evaluator
-from trainers.trainer import Trainer
+from quatre_tf.ranking.evaluator import Evaluator
+from trainers.training import presets
+from trainers.training.trainer import Trainer
 
 
 def training(settings: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from datasets.program import import_tensorflow, run_program
 from datasets.text_table import table
 
 if TYPE_CHECKING:
-    from datasets.graph import Graph
+    from quatre_tf.data.graph import Graph
 
 _PEER = flags.DEFINE_enum("peer", None, list(plan.PEERS), "Library to compare with.", required=True)
 _ENVS = flags.DEFINE_string(
@@ -90,7 +90,7 @@ def _measure(
 def _write_triples(comparison: plan.Comparison, envs: pathlib.Path) -> tuple[pathlib.Path, int]:
     """Writes ids that both sides read; returns their folder, and how many the work goes through."""
     from datasets import catalog
-    from datasets.encoding import SPLITS
+    from quatre_tf.data.encoding import SPLITS
 
     graph = catalog.load(comparison.dataset, manual_dir=_MANUAL_DIR.value)
     folder = envs / "triples" / comparison.dataset

@@ -14,10 +14,10 @@ from absl import flags
 
 from benchmarks import measure, trainer_flags
 from datasets.program import run_program
-from trainers import config as configs
+from trainers.training import config as configs
 
 if TYPE_CHECKING:
-    from trainers.trainer import Trainer
+    from trainers.training.trainer import Trainer
 
 _TRAINER = trainer_flags.TrainerFlags()
 flags.adopt_module_key_flags(trainer_flags)

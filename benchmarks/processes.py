@@ -9,7 +9,7 @@ from typing import IO
 
 import numpy as np
 
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 # How often a condition is looked at; what it costs disappears in the time of an import.
 _POLL_SECONDS = 0.005

@@ -10,10 +10,10 @@ import tensorflow as tf
 
 from benchmarks.step_parts import Part, sparse_adagrad
 from quatre_tf import QuatRE
-from quatre_tf.candidate_softmax import candidate_softmax_objective
+from quatre_tf.objectives.candidate_softmax import candidate_softmax_objective
+from quatre_tf.objectives.query_objective import QueryBatch, SoftmaxOptions
+from quatre_tf.objectives.sampled_softmax import Candidates, sampled_softmax_objective
 from quatre_tf.optimizers import SparseAdagrad
-from quatre_tf.query_objective import QueryBatch, SoftmaxOptions
-from quatre_tf.sampled_softmax import Candidates, sampled_softmax_objective
 
 _OPTIONS = SoftmaxOptions(n3=0.05, compute_dtype=tf.bfloat16)
 

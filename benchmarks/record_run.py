@@ -16,13 +16,13 @@ from typing import Any
 from absl import flags
 
 from benchmarks import measure
-from datasets.graph import Graph
 from datasets.program import import_tensorflow, run_program
-from saved_models.trained import GRAPH
-from trainers.analysis.records import read_records
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import ConfigError
+from quatre_tf.run import GRAPH
 from trainers.commands import command_of
-from trainers.config import TrainConfig
-from trainers.errors import ConfigError
+from trainers.reporting.analysis.records import read_records
+from trainers.training.config import TrainConfig
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
 _EVALUATION = flags.DEFINE_string("evaluation", None, "Test figures of trainers.evaluate.")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from benchmarks import measure, synthetic_graph
 from datasets.program import import_tensorflow
-from trainers import presets
+from trainers.training import presets
 
 T = TypeVar("T")
 _STEPS = 10
@@ -88,7 +88,7 @@ class Phases:
 def _trainer(folder: pathlib.Path, graph: Any, recipe: str, settings: dict[str, Any]) -> Any:
     import tensorflow as tf
 
-    from trainers.trainer import Trainer
+    from trainers.training.trainer import Trainer
 
     config = presets.resolve(str(folder), recipe, settings)
     return Trainer(config, graph, tf.distribute.get_strategy())
@@ -96,7 +96,7 @@ def _trainer(folder: pathlib.Path, graph: Any, recipe: str, settings: dict[str, 
 
 def _evaluation(phases: Phases, graph: Any, model: Any, rounds: int) -> dict[str, float]:
     """Ranks one tile of queries a side; beside it are the products of as many with the table."""
-    from trainers.evaluation.evaluator import Evaluator
+    from quatre_tf.ranking.evaluator import Evaluator
 
     evaluator = phases.time("index known triples", lambda: Evaluator(graph))
 
@@ -112,7 +112,7 @@ def _products(model: Any) -> Callable[[], Any]:
     """Returns a call of two tiles of queries times the table, entity tile by entity tile."""
     import tensorflow as tf
 
-    from quatre_tf.tiled_ranking import ENTITY_TILE
+    from quatre_tf.ranking.tiles import ENTITY_TILE
 
     table = tf.convert_to_tensor(model.entities.embeddings.value)
     queries = tf.random.normal([table.shape[1], _TILE])
@@ -135,8 +135,8 @@ def _table_bytes(trainer: Any) -> int:
 
 
 def _index_bytes(graph: Any) -> dict[str, float]:
-    from datasets.vocabulary import as_strings
-    from trainers.evaluation.ranking_side import RankingSide
+    from quatre_tf.data.vocabulary import as_strings
+    from quatre_tf.ranking.sides import RankingSide
 
     known = sum(RankingSide.build(graph, side, ("all",)).nbytes for side in ("head", "tail"))
     names = as_strings(graph.entities.names).nbytes

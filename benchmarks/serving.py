@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _run(run_dir: str) -> dict[str, Any]:
-    from saved_models.trained import load_trained
+    from quatre_tf.run import load_trained
 
     trained = load_trained(run_dir)
     record: dict[str, Any] = {

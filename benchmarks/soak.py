@@ -23,7 +23,7 @@ from absl import flags
 from benchmarks import measure
 from benchmarks.holdings import growth, holdings
 from datasets.program import import_tensorflow, run_program
-from trainers import presets
+from trainers.training import presets
 
 _DATASET = flags.DEFINE_string("dataset", "countries", "Name or folder, as for trainers.fit.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
@@ -78,7 +78,7 @@ class _Service:
 
     def __init__(self) -> None:
         from datasets import catalog
-        from trainers.evaluation.evaluator import Evaluator
+        from quatre_tf.ranking.evaluator import Evaluator
 
         self._graph = catalog.load(_DATASET.value, manual_dir=_MANUAL_DIR.value)
         self._evaluators = {recipe: Evaluator(self._graph) for recipe in _RECIPES}
@@ -88,7 +88,7 @@ class _Service:
         """Learns some more, and brings it to those who ask."""
         from saved_models.exporting import export_scorer
         from saved_models.scorer import build_scorer
-        from trainers.checkpoints import Checkpoints, RunState
+        from trainers.training.checkpoints import Checkpoints, RunState
 
         trainer = self._trainers[recipe]
         trainer.train(_STEPS.value)
@@ -100,15 +100,15 @@ class _Service:
     def _trainer(self, recipe: str) -> Any:
         import tensorflow as tf
 
-        from trainers.trainer import Trainer
+        from trainers.training.trainer import Trainer
 
         strategy = tf.distribute.get_strategy()
         return Trainer(presets.resolve(_DATASET.value, recipe, _SIZES), self._graph, strategy)
 
 
 def _fresh_run(recipe: str, folder: pathlib.Path) -> None:
-    from datasets.graph import Graph
-    from trainers.fitting import fit
+    from quatre_tf.data.graph import Graph
+    from trainers.training.fitting import fit
 
     settings = {**_SIZES, "epochs": 1, "validate_every": 1, "steps_per_epoch": _STEPS.value}
     config = presets.resolve(_DATASET.value, recipe, settings)
@@ -125,7 +125,7 @@ def _ask(version: pathlib.Path, graph: Any) -> None:
 
 
 def _draw(rows: Sequence[dict[str, Any]], path: pathlib.Path) -> None:
-    from trainers.analysis import style
+    from trainers.reporting.analysis import style
 
     minutes = [row["seconds"] / 60 for row in rows]
     with style.picture(path, height=2.2, columns=2) as (_figure, grid):

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from datasets.graph import Graph
-from datasets.pipeline import Batches, Share
-from trainers.config import TrainConfig
-from trainers.presets import resolve
-from trainers.recipes import RECIPES
+from quatre_tf.data.batches import Batches, Share
+from quatre_tf.data.graph import Graph
+from trainers.training.config import TrainConfig
+from trainers.training.presets import resolve
+from trainers.training.recipes import RECIPES
 
 # Where a batch names entities whose rows are read; each reading is a row, duplicates too.
 _ENTITIES = {

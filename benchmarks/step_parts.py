@@ -9,12 +9,12 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf import QuatRE
-from quatre_tf.optimizers import SparseAdagrad
-from quatre_tf.sampled_logistic import (
+from quatre_tf.objectives.sampled_logistic import (
     SampledBatch,
     compiled_operation,
     sampled_logistic_objective,
 )
+from quatre_tf.optimizers import SparseAdagrad
 
 # Returns a scalar, after its work.
 Part: TypeAlias = Callable[[], tf.Tensor]

@@ -2,10 +2,10 @@
 
 import tensorflow as tf
 
-from datasets.graph import Graph
 from quatre_tf import QuatRE
-from trainers import presets
-from trainers.trainer import Trainer
+from quatre_tf.data.graph import Graph
+from trainers.training import presets
+from trainers.training.trainer import Trainer
 
 
 def trained_model(graph: Graph, embedding_dim: int, epochs: int) -> QuatRE:

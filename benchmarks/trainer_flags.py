@@ -7,12 +7,13 @@ from absl import flags
 
 from benchmarks import measure
 from datasets.program import import_tensorflow
-from trainers import config as configs
-from trainers import presets, setting_flags
+from trainers import setting_flags
+from trainers.training import config as configs
+from trainers.training import presets
 
 if TYPE_CHECKING:
-    from datasets.graph import Graph
-    from trainers.trainer import Trainer
+    from quatre_tf.data.graph import Graph
+    from trainers.training.trainer import Trainer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +56,7 @@ class TrainerFlags:
         import tensorflow as tf
 
         from datasets import catalog
-        from trainers.trainer import Trainer
+        from trainers.training.trainer import Trainer
 
         graph = catalog.load(config.dataset, **self._data.given())
         trainer = Trainer(config, graph, tf.distribute.get_strategy())

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.encoding import SPLITS
-from datasets.graph import Graph
+from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.graph import Graph
 
 # Train triples below which a relation is hardly learned.
 _FEW = 10

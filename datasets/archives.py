@@ -18,7 +18,7 @@ import zlib
 from typing import IO, cast
 
 from datasets.benchmarks import Benchmark
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 # The largest benchmark unpacks to 46 MB.
 _MAX_BYTES = 512 * 2**20

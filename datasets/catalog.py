@@ -6,8 +6,8 @@ import pathlib
 
 from datasets import folders
 from datasets.benchmarks import BENCHMARKS
-from datasets.errors import DataError, UnknownNameError
-from datasets.graph import Graph
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import DataError, UnknownNameError
 
 NAMES = (*BENCHMARKS, "countries")
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from datasets.errors import DataError
 from datasets.text_format import UNKNOWN, Format, Layout, detect, numbered_rows, shown
 from datasets.triples import read_bytes, without_mark
+from quatre_tf.errors import DataError
 
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # What no name may hold, because a line of a split file could not.

@@ -11,7 +11,7 @@ from absl import flags
 from datasets import catalog
 from datasets.benchmarks import BENCHMARKS
 from datasets.program import import_tensorflow, run_program
-from datasets.whole_files import output_file
+from quatre_tf.atomic_files import output_file
 
 _DATASET = flags.DEFINE_string(
     "dataset",

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from datasets.advice import advice
-from datasets.encoding import SPLITS
-from datasets.graph import Graph
 from datasets.leakage import leakage
-from datasets.relation_categories import CATEGORIES, categories, heads_and_tails
-from datasets.triple_keys import triple_keys
 from datasets.twins import Twins, overlaps
+from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.relation_categories import CATEGORIES, categories, heads_and_tails
+from quatre_tf.data.triple_keys import triple_keys
 
 _QUANTILES = {"min": 0, "25%": 25, "median": 50, "75%": 75, "90%": 90, "99%": 99, "max": 100}
 _SHOWN_NAMES = 5

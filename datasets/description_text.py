@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from datasets.encoding import SPLITS
 from datasets.text_table import table
+from quatre_tf.data.encoding import SPLITS
 
 _ROWS = 12
 

@@ -2,11 +2,11 @@
 
 import pathlib
 
-from datasets.encoding import SPLITS
-from datasets.errors import DataError
-from datasets.graph import Graph
-from datasets.labels import read_labels
 from datasets.triples import read_triples
+from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.labels import read_labels
+from quatre_tf.errors import DataError
 
 _SUFFIXES = (".txt", ".tsv", ".txt.gz", ".tsv.gz")
 

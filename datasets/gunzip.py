@@ -4,7 +4,7 @@ import gzip
 import os
 import zlib
 
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 # Lines of names come down to a tenth, a graph of one fact repeated for ever to a thousandth: what
 # is above this was made to fill a memory, or says the same thing hundreds of times.

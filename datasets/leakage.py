@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from datasets.graph import Graph
-from datasets.triple_keys import triple_keys
 from datasets.twins import Twins
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.triple_keys import triple_keys
 
 _HITS_AT = (1, 10)
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from datasets.errors import DataError
 from datasets.gunzip import Gunzip
 from datasets.triples import COLUMNS
+from quatre_tf.errors import DataError
 
 _LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from datasets.delimited import read_columns
-from datasets.encoding import SPLITS
-from datasets.errors import DataError
 from datasets.ntriples import NTriples, read_ntriples
 from datasets.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
+from quatre_tf.data.encoding import SPLITS
+from quatre_tf.errors import DataError
 
 _SUFFIXES = (".txt", ".tsv", ".csv", ".nt")
 _LABELS = "labels"

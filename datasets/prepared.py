@@ -17,11 +17,11 @@ from absl import logging
 from datasets import archives
 from datasets.benchmarks import Benchmark
 from datasets.builders import BUILDERS, BenchmarkBuilder
-from datasets.encoding import SPLITS
-from datasets.errors import DataError
-from datasets.graph import Graph
-from datasets.labels import read_labels
 from datasets.triples import COLUMNS
+from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.labels import read_labels
+from quatre_tf.errors import DataError
 
 _PARSED_AT_ONCE = 16_384
 

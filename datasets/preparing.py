@@ -13,17 +13,17 @@ import numpy as np
 import pyarrow as pa
 
 from datasets.describing import describe
-from datasets.encoding import SPLITS
-from datasets.errors import DataError
-from datasets.graph import Graph
-from datasets.labels import write_labels
 from datasets.own_files import OwnTriples, find_files, read_files
 from datasets.progress import status
 from datasets.splitting import SplitOptions, split_triples
 from datasets.text_format import Format
-from datasets.triple_keys import first_occurrences, triple_keys
 from datasets.triples import write_triples
-from datasets.vocabulary import Vocabulary
+from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.labels import write_labels
+from quatre_tf.data.triple_keys import first_occurrences, triple_keys
+from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.errors import DataError
 
 _REPORT = "report.json"
 _WRITTEN = {*(f"{split}.txt" for split in SPLITS), "labels.tsv", _REPORT}

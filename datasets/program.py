@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from absl import app, flags, logging
 
-from datasets.errors import DataError
 from datasets.progress import status
+from quatre_tf.errors import DataError
 
 _DEBUG = flags.DEFINE_bool("debug", False, "Show the traceback of an error.")
 _HELP = ("help", "helpshort", "helpfull", "helpxml", "?")

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from datasets.errors import DataError
-from datasets.triple_keys import triple_keys
 from datasets.twins import overlaps
+from quatre_tf.data.triple_keys import triple_keys
+from quatre_tf.errors import DataError
 
 METHODS = ("leakage_aware", "random")
 

@@ -10,7 +10,7 @@ import io
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 # What headers call the columns, in lower case.

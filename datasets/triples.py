@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from datasets.errors import DataError
 from datasets.gunzip import Gunzip
-from datasets.vocabulary import as_strings
+from quatre_tf.data.vocabulary import as_strings
+from quatre_tf.errors import DataError
 
 COLUMNS = ("head", "relation", "tail")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

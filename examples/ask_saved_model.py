@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from datasets.errors import DataError
 from datasets.program import import_tensorflow, run_program
+from quatre_tf.errors import DataError
 
 _MODEL = flags.DEFINE_string("model", None, "Folder with the versions of a model.", required=True)
 _HEAD = flags.DEFINE_string("head", None, "Name of the head.", required=True)

@@ -10,7 +10,6 @@ import keras
 import tensorflow as tf
 
 from datasets import catalog
-from datasets.pipeline import TripleBatches
 from datasets.program import run_program
 from quatre_tf import (
     FilteredRanking,
@@ -20,6 +19,7 @@ from quatre_tf import (
     SparseAdagrad,
     labelled_triples,
 )
+from quatre_tf.data.batches import TripleBatches
 
 
 @keras.saving.register_keras_serializable("examples")

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from datasets.errors import DataError
 from datasets.program import import_tensorflow, run_program
+from quatre_tf.errors import DataError
 from saved_models.client import Client
 
 _SERVER = flags.DEFINE_string(

@@ -23,13 +23,13 @@ def main(argv: Sequence[str]) -> None:
     """Prepares a data set from the file and trains on it."""
     del argv
     from datasets.preparing import Source, prepare
-    from trainers import presets
+    from trainers.training import presets
 
     output = pathlib.Path(_OUTPUT.value)
     prepare(Source(_TRIPLES.value), output / "graph")
 
     import_tensorflow()
-    from trainers.fitting import fit
+    from trainers.training.fitting import fit
 
     settings = {"epochs": _EPOCHS.value, "validate_every": min(10, _EPOCHS.value)}
     fit(presets.resolve(str(output / "graph"), "paper", settings), output / "run")

@@ -32,8 +32,8 @@ def train(output: os.PathLike, epochs: int, steps_per_epoch: int = 100) -> dict[
     import keras
 
     from datasets import catalog
-    from datasets.pipeline import TripleBatches
     from quatre_tf import FilteredRanking, LogisticLoss, QuatRE, SparseAdagrad, labelled_triples
+    from quatre_tf.data.batches import TripleBatches
 
     keras.utils.set_random_seed(1)
     graph = catalog.load("countries")

@@ -1,15 +1,32 @@
 """QuatRE: relation-aware quaternion embeddings of knowledge graphs, for TensorFlow.
 
-The library knows nothing of files, flags or datasets: ids in, scores, ranks and gradients out.
+The library works on tensors, arrays and run folders. It has no flags, downloads or console output.
+Names are resolved at first use, so that code which needs only NumPy does not import TensorFlow.
 """
 
-from quatre_tf.callbacks import FilteredRanking
-from quatre_tf.labelled_triples import labelled_triples
-from quatre_tf.layers import VARIANTS, QuaternionEmbedding, RelationRotations
-from quatre_tf.losses import LogisticLoss
-from quatre_tf.models import QuatRE
-from quatre_tf.optimizers import SparseAdagrad
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from quatre_tf.version import __version__
+
+if TYPE_CHECKING:
+    from quatre_tf.callbacks import FilteredRanking
+    from quatre_tf.data.labelled_triples import labelled_triples
+    from quatre_tf.layers import VARIANTS, QuaternionEmbedding, RelationRotations
+    from quatre_tf.losses import LogisticLoss
+    from quatre_tf.model import QuatRE
+    from quatre_tf.optimizers import SparseAdagrad
+
+_MODULES = {
+    "FilteredRanking": "quatre_tf.callbacks",
+    "LogisticLoss": "quatre_tf.losses",
+    "QuatRE": "quatre_tf.model",
+    "QuaternionEmbedding": "quatre_tf.layers",
+    "RelationRotations": "quatre_tf.layers",
+    "SparseAdagrad": "quatre_tf.optimizers",
+    "VARIANTS": "quatre_tf.layers",
+    "labelled_triples": "quatre_tf.data.labelled_triples",
+}
 
 __all__ = [
     "VARIANTS",
@@ -22,3 +39,13 @@ __all__ = [
     "__version__",
     "labelled_triples",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.metrics import rank_metrics
-from quatre_tf.models import QuatRE
-from quatre_tf.ranking import TIE_POLICIES, rank_queries, ranks_from_counts
+from quatre_tf.model import QuatRE
+from quatre_tf.ranking.ranks import TIE_POLICIES, rank_queries, ranks_from_counts
 from quatre_tf.validation import check_choice, describe
 
 _HEAD, _RELATION, _TAIL = range(3)
@@ -28,7 +28,7 @@ class FilteredRanking(keras.callbacks.Callback):
         triples: `[num_triples, 3]` ids of head, relation, tail: those that are ranked.
         known_triples: `[num_known, 3]`: what they complete other than the triple ranked does not
             compete with it. Usually all splits.
-        tie_policy: How equal scores count (`quatre_tf.ranking.TIE_POLICIES`).
+        tie_policy: How equal scores count (`quatre_tf.ranking.ranks.TIE_POLICIES`).
         prefix: Of the names in the logs.
 
     Raises:

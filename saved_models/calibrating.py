@@ -2,7 +2,7 @@
 
 A positive is a triple of the split. Its negatives are drawn alike: a coin chooses head or tail, and
 an entity takes its place, every one as likely that makes no triple of any split. Where every entity
-would make one, the other side is replaced. `datasets.corruption` shows how this is exact.
+would make one, the other side is replaced. `quatre_tf.data.negatives` shows how this is exact.
 """
 
 import sys
@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from datasets.corruption import Corruption
-from datasets.encoding import SPLITS
-from datasets.errors import DataError
-from datasets.graph import Graph
 from datasets.progress import progress
 from quatre_tf import QuatRE
+from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.negatives import Corruption
+from quatre_tf.errors import DataError
+from quatre_tf.run import Trained
 from saved_models import platt, reliability
 from saved_models.calibration import Calibration, Fitted, load_calibration, save_calibration
-from saved_models.trained import Trained
 
 NUM_NEGATIVES = 10
 SEED = 1

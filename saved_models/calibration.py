@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from datasets.errors import DataError
-from datasets.vocabulary import Vocabulary
-from datasets.whole_files import write_text
+from quatre_tf.atomic_files import write_text
+from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.errors import DataError
+from quatre_tf.run import BEST_MODEL
 from saved_models.platt import Curves
-from saved_models.trained import BEST_MODEL
 
 CALIBRATION = "calibration.json"
 _VERSION = 1

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from datasets.known_triples import KnownTriples
-from datasets.type_constraints import SlotEntities
-from quatre_tf.ranking import lookup_known
+from quatre_tf.data.candidate_sets import SlotEntities
+from quatre_tf.data.known_triples import KnownTriples
+from quatre_tf.ranking.ranks import lookup_known
 
 
 class AnswerTable(tf.Module):

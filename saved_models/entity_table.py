@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from datasets.errors import DataError
-from quatre_tf.ranking import candidate_scores
+from quatre_tf.errors import DataError
+from quatre_tf.ranking.ranks import candidate_scores
 from quatre_tf.validation import check_choice
 
 PRECISIONS = ("float32", "bfloat16", "int8")
@@ -60,7 +60,7 @@ class EntityTable(tf.Module):
     def scores(self, queries: tf.Tensor) -> tf.Tensor:
         """Returns the scores `[batch, num_entities]` of queries `[batch, width]`.
 
-        They are rounded as in an evaluation, see `quatre_tf.ranking.candidate_scores`.
+        They are rounded as in an evaluation, see `quatre_tf.ranking.ranks.candidate_scores`.
         """
         tiles = tf.TensorArray(
             tf.float32, 0, dynamic_size=True, infer_shape=False, element_shape=[None, None]

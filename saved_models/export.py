@@ -17,7 +17,7 @@ from datasets.program import import_tensorflow, run_program
 if TYPE_CHECKING:
     import pathlib
 
-    from saved_models.trained import Trained
+    from quatre_tf.run import Trained
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
 _OUTPUT = flags.DEFINE_string(
@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> None:
     """Translates the flags."""
     del argv
     import_tensorflow()
-    from saved_models.trained import load_trained
+    from quatre_tf.run import load_trained
 
     trained = load_trained(_RUN_DIR.value)
     path = _export(trained, _PRECISION.value, _OUTPUT.value, _VERSION.value)

@@ -6,7 +6,7 @@ import shutil
 
 import tensorflow as tf
 
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 from saved_models.scorer import Scorer
 from saved_models.signatures import signatures
 from saved_models.versions import publish_version

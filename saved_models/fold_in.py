@@ -47,12 +47,12 @@ def main(argv: Sequence[str]) -> None:
     import_tensorflow()
     import numpy as np
 
+    from quatre_tf.run import load_trained
     from saved_models.calibrating import calibration_of
     from saved_models.exporting import export_scorer
     from saved_models.fold_report import describe
     from saved_models.folding import fold_in
     from saved_models.scorer import build_scorer
-    from saved_models.trained import load_trained
 
     trained = load_trained(_RUN_DIR.value)
     triples = np.array([column.to_pylist() for column in columns], object).T

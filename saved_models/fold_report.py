@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from datasets.graph import Graph
+from quatre_tf.data.graph import Graph
+from quatre_tf.run import Trained
 from saved_models.scorer import Scorer
-from saved_models.trained import Trained
 
 _MAX_NEAREST = 5
 _MAX_TRIPLES = 10

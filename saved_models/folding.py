@@ -25,13 +25,13 @@ References:
 import numpy as np
 import tensorflow as tf
 
-from datasets.graph import Graph
-from datasets.type_constraints import slot_entities
 from quatre_tf import QuatRE
+from quatre_tf.data.candidate_sets import slot_entities
+from quatre_tf.data.graph import Graph
 from quatre_tf.quaternion import conjugate, hamilton_product
+from quatre_tf.run import Trained
 from quatre_tf.validation import check_positive
 from saved_models.new_triples import extend_graph
-from saved_models.trained import Trained
 
 TARGET_RANK = 10
 _NOISE = 0.01

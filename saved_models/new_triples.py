@@ -4,10 +4,10 @@ import dataclasses
 
 import numpy as np
 
-from datasets.errors import DataError
-from datasets.graph import Graph
 from datasets.triples import COLUMNS
-from datasets.vocabulary import Vocabulary
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.errors import DataError
 
 
 def extend_graph(graph: Graph, triples: np.ndarray, origin: str) -> Graph:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from datasets.graph import Graph
+from quatre_tf.data.graph import Graph
 
 # Enough for the change of a mean reciprocal rank, and seconds of ranking.
 _SAMPLE = 1000

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from datasets.graph import Graph
-from datasets.known_triples import index_heads, index_tails
-from datasets.type_constraints import SlotEntities, constraint
 from quatre_tf import QuatRE
+from quatre_tf.data.candidate_sets import SlotEntities, constraint
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.known_triples import index_heads, index_tails
 from quatre_tf.quaternion import conjugate, hamilton_product
-from quatre_tf.ranking import filtered_ranks
+from quatre_tf.ranking.ranks import filtered_ranks
 from saved_models.calibration import Calibration
 from saved_models.candidates import AnswerTable
 from saved_models.entity_table import EntityTable, check_finite

@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 # Columns of names, and scalars.
 Inputs = Mapping[str, list[str] | int | bool]

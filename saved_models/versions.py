@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 from collections.abc import Callable
 
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 
 def publish_version(

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.sampled_logistic import SampledBatch
+from quatre_tf.objectives.sampled_logistic import SampledBatch
 
 
 def random_batch(rng, num_entities, num_relations, batch_size, num_negatives):

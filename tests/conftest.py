@@ -16,8 +16,8 @@ import pytest
 import tensorflow as tf
 
 from benchmarks.holdings import holdings
-from quatre_tf import kernel
-from quatre_tf.sampled_logistic import compiled_operation
+from quatre_tf.accelerated import kernel
+from quatre_tf.objectives.sampled_logistic import compiled_operation
 
 
 def pytest_configure():

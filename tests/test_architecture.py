@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 # What each room may import of the project.
 MAY_IMPORT = {
     "quatre_tf": {"quatre_tf"},
-    "datasets": {"datasets"},
+    "datasets": {"datasets", "quatre_tf"},
     "saved_models": {"saved_models", "quatre_tf", "datasets"},
     "trainers": {"trainers", "saved_models", "quatre_tf", "datasets"},
     "examples": {"examples", "trainers", "saved_models", "quatre_tf", "datasets"},

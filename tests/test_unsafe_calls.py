@@ -12,7 +12,7 @@ FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 UNPICKLING = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "torch"}
 UNSAFE = {"eval", "exec", "extract", "extractall", "unpack_archive", "system", "popen", "mktemp"}
 # Files that may listen, and at which address.
-LISTENING = {"trainers/exploring/server.py", "trainers/strategies.py"}
+LISTENING = {"trainers/explorer/server.py", "trainers/training/strategies.py"}
 LISTENERS = {"bind", "listen", "create_server", "make_server", "HTTPServer", "serve_forever"}
 
 

@@ -5,15 +5,15 @@ import os
 import pathlib
 from typing import Any
 
-from datasets.whole_files import write_text
-from saved_models.trained import load_trained
+from quatre_tf.atomic_files import write_text
+from quatre_tf.ranking.evaluation import Options, evaluate_run
+from quatre_tf.run import load_trained
 from trainers.ablation_plan import Ablation
 from trainers.ablation_table import summarize
-from trainers.config import TrainConfig
-from trainers.evaluation.evaluating import Options, evaluate_run
-from trainers.fitting import fit
-from trainers.run_directory import RunDirectory
-from trainers.run_series import check_one_graph, check_same, drop_unless_resumable
+from trainers.training.config import TrainConfig
+from trainers.training.fitting import fit
+from trainers.training.run_directory import RunDirectory
+from trainers.training.run_series import check_one_graph, check_same, drop_unless_resumable
 
 
 def run_ablation(

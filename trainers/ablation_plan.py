@@ -4,10 +4,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trainers import config as configs
-from trainers import presets
-from trainers.config import TrainConfig
-from trainers.errors import ConfigError
+from quatre_tf.errors import ConfigError
+from trainers.training import config as configs
+from trainers.training import presets
+from trainers.training.config import TrainConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Ablation:
 
     Attributes:
         dataset: Name in the catalogue or path of a folder.
-        variants: Distinct ones of `trainers.config.CHOICES["variant"]`, in the order of the table.
+        variants: Distinct ones of `CHOICES["variant"]`, in the order of the table.
         seeds: Distinct; each variant is trained with each.
         recipe: How to train.
         settings: Settings of `TrainConfig` that go over the preset, the same for all runs.

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from datasets.text_table import table
-from trainers import report
-from trainers.config import TrainConfig
+from trainers.reporting import text as report
+from trainers.training.config import TrainConfig
 
 _METRICS = {"mrr": "MRR", "hits@10": "H@10"}
 # Nguyen et al., QuatRE, WWW 2022 Companion: Tables 2 and 4, which rank among the entities that the

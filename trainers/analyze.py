@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from absl import flags
 
 from datasets.program import import_tensorflow, run_program
-from trainers.analysis.extra import require_extra
+from trainers.reporting.analysis.extra import require_extra
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
 _COMPARE_RUN_DIR = flags.DEFINE_string(
@@ -24,11 +24,11 @@ _OUTPUT = flags.DEFINE_string("output", None, "Folder of the report. Default: RU
 
 
 def main(argv: Sequence[str]) -> None:
-    """Translates the flags; see `trainers.analysis.building.write_report`."""
+    """Translates the flags; see `trainers.reporting.analysis.building.write_report`."""
     del argv
     require_extra()
     import_tensorflow()
-    from trainers.analysis.building import write_report
+    from trainers.reporting.analysis.building import write_report
 
     written = write_report(
         pathlib.Path(_RUN_DIR.value).expanduser(),

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 from datasets.program import import_tensorflow, run_program
 from datasets.progress import status
-from trainers.errors import ConfigError
+from quatre_tf.errors import ConfigError
 
 
 def main(argv: Sequence[str]) -> None:
-    """See `quatre_tf.kernel`."""
+    """See `quatre_tf.accelerated.kernel`."""
     del argv
     import_tensorflow()
-    from quatre_tf import kernel
+    from quatre_tf.accelerated import kernel
 
     try:
         with status("Compiling"):

@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from trainers.config import TrainConfig
-from trainers.presets import resolve
+from trainers.training.config import TrainConfig
+from trainers.training.presets import resolve
 
 
 def command_of(config: TrainConfig) -> str:

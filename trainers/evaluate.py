@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from absl import flags
 
 from datasets.program import import_tensorflow, run_program
-from datasets.type_constraints import CANDIDATE_SETS
-from datasets.whole_files import output_file
-from trainers.config import CHOICES
-from trainers.errors import ConfigError
+from quatre_tf.atomic_files import output_file
+from quatre_tf.data.candidate_sets import CANDIDATE_SETS
+from quatre_tf.errors import ConfigError
+from trainers.training.config import CHOICES
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
 _SPLIT = flags.DEFINE_enum("split", "test", ("train", "valid", "test"), "What to rank.")
@@ -37,17 +37,18 @@ _OUTPUT = flags.DEFINE_string("output", None, "Also write the figures to this JS
 
 
 def main(argv: Sequence[str]) -> None:
-    """Translates the flags; see `trainers.evaluation.evaluating.evaluate_run`."""
+    """Translates the flags; see `quatre_tf.ranking.evaluation.evaluate_run`."""
     del argv
     candidates = _checked(_CANDIDATES.value)
     import_tensorflow()
-    from saved_models.trained import load_trained
-    from trainers import report
-    from trainers.evaluation import evaluating
-    from trainers.evaluation.report import whole_evaluation
+    from datasets.progress import progress
+    from quatre_tf.ranking import evaluation as evaluating
+    from quatre_tf.run import load_trained
+    from trainers.reporting import text as report
+    from trainers.reporting.evaluation_text import whole_evaluation
 
     options = evaluating.Options(
-        _SPLIT.value, _TIE_POLICY.value, candidates, _SEED.value, _MEMORY_LIMIT_MB.value
+        _SPLIT.value, _TIE_POLICY.value, candidates, _SEED.value, _MEMORY_LIMIT_MB.value, progress
     )
     other = load_trained(_COMPARE_RUN_DIR.value) if _COMPARE_RUN_DIR.value else None
     result = evaluating.evaluate_run(load_trained(_RUN_DIR.value), options, other)

@@ -22,16 +22,16 @@ _INTERRUPTED = 130
 
 
 def main(argv: Sequence[str]) -> int:
-    """Translates the flags; see `trainers.exploring`."""
+    """Translates the flags; see `trainers.explorer`."""
     del argv
-    from trainers.exploring.server import address, listen, make
+    from trainers.explorer.server import address, listen, make
 
     # Before TensorFlow: a port in use is told at once.
     with listen(_PORT.value) as listening:
         import_tensorflow()
-        from trainers.analysis.runs import load_run
-        from trainers.exploring.api import Api
-        from trainers.exploring.application import Application
+        from trainers.explorer.api import Api
+        from trainers.explorer.application import Application
+        from trainers.reporting.analysis.runs import load_run
 
         path = pathlib.Path(_RUN_DIR.value).expanduser()
         application = Application(Api(load_run(path)))

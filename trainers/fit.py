@@ -18,11 +18,12 @@ from absl import flags
 
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
-from trainers import config as configs
-from trainers import presets, setting_flags
-from trainers.cluster import Cluster
-from trainers.errors import ConfigError
-from trainers.signals import Preempted, preemptible
+from quatre_tf.errors import ConfigError
+from trainers import setting_flags
+from trainers.training import config as configs
+from trainers.training import presets
+from trainers.training.cluster import Cluster
+from trainers.training.signals import Preempted, preemptible
 
 _DATASET = flags.DEFINE_string(
     "dataset",
@@ -51,9 +52,9 @@ def main(argv: Sequence[str]) -> int:
     cluster = Cluster.from_environment(config.strategy)
 
     import_tensorflow()
-    from trainers.fitting import fit
-    from trainers.membership import membership
-    from trainers.strategies import serve
+    from trainers.training.fitting import fit
+    from trainers.training.membership import membership
+    from trainers.training.strategies import serve
 
     if cluster.is_server:
         serve(cluster)

@@ -13,8 +13,8 @@ from absl import flags
 
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
+from quatre_tf.errors import ConfigError
 from trainers import setting_flags
-from trainers.errors import ConfigError
 
 _WEIGHTS = flags.DEFINE_string(
     "weights", None, "The JSON with the embeddings: QuatRE.json or QuatE.json.", required=True
@@ -34,13 +34,13 @@ flags.adopt_module_key_flags(setting_flags)
 
 
 def main(argv: Sequence[str]) -> None:
-    """Translates the flags; see `trainers.importing.import_openke`."""
+    """Translates the flags; see `trainers.importing.imported_run.import_openke`."""
     del argv
     catalog.check(_DATASET.value)
     weights, entity2id, relation2id = map(_existing, (_WEIGHTS, _ENTITY2ID, _RELATION2ID))
 
     import_tensorflow()
-    from trainers.importing import import_openke
+    from trainers.importing.imported_run import import_openke
 
     imported = import_openke(
         weights,

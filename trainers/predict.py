@@ -14,9 +14,9 @@ from absl import flags
 
 from datasets.program import import_tensorflow, run_program
 from datasets.progress import progress
-from trainers.answering.formats import FORMATS, write
-from trainers.answering.questions import ASKED, QuestionReader, read_lines
-from trainers.errors import ConfigError
+from quatre_tf.errors import ConfigError
+from trainers.prediction.formats import FORMATS, write
+from trainers.prediction.questions import ASKED, QuestionReader, read_lines
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
 _HEAD = flags.DEFINE_string("head", "", "Name or label of the head; its tails are asked.")
@@ -47,15 +47,15 @@ _EXPLAINED = 3
 
 
 def main(argv: Sequence[str]) -> None:
-    """Translates the flags; see `trainers.answering.reports`."""
+    """Translates the flags; see `trainers.prediction.reports`."""
     del argv
     _check_flags()
     # Before TensorFlow: a file that cannot be read is told at once.
     lines = read_lines(_QUERIES.value) if _QUERIES.value else []
     import_tensorflow()
-    from saved_models.trained import load_trained
-    from trainers.answering.predicting import Options
-    from trainers.answering.reports import report_answers, report_missing
+    from quatre_tf.run import load_trained
+    from trainers.prediction.predicting import Options
+    from trainers.prediction.reports import report_answers, report_missing
 
     trained = load_trained(_RUN_DIR.value)
     candidates = _CANDIDATES.value or ("seen" if _MISSING.value else "all")

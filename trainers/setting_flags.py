@@ -6,8 +6,8 @@ from typing import Any
 
 from absl import flags
 
-from trainers import config as configs
-from trainers.errors import ConfigError
+from quatre_tf.errors import ConfigError
+from trainers.training import config as configs
 
 _HELP = {
     "recipe": "How to train: as the reference (paper, the default of trainers.fit), what ranks "

@@ -20,8 +20,8 @@ from absl import flags
 
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
+from quatre_tf.errors import ConfigError
 from trainers import setting_flags
-from trainers.errors import ConfigError
 from trainers.tuning.plan import Search, recipe_of
 from trainers.tuning.space import SPACES
 

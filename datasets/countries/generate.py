@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datasets.countries import DIRECTORY, SPLITS
 from datasets.countries.source import Triple, all_facts, read_countries
 from datasets.countries.split import split
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 Splits = Mapping[str, Sequence[Triple]]
 

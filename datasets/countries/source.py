@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from datasets.countries import DIRECTORY
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 Triple = tuple[str, str, str]
 

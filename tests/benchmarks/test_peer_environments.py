@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from benchmarks import peer_environments as environments
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 
 def python(code):

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from benchmarks import peer_plan as plan
-from trainers import presets
+from trainers.training import presets
 
 WORK = plan.Comparison("an epoch", "umls", "train", {"task": "training"}, {"one": {}, "two": {}})
 

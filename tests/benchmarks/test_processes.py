@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from benchmarks import processes
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 
 def python(code):

@@ -4,9 +4,9 @@ import shlex
 import pytest
 
 from benchmarks.record_run import command_of, curve_of, record_of
-from tests.trainers.small_graph import small_graph
-from trainers import presets
-from trainers.errors import ConfigError
+from quatre_tf.errors import ConfigError
+from tests.quatre_tf.ranking.small_graph import small_graph
+from trainers.training import presets
 
 
 def write_run(folder, config):

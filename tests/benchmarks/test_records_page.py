@@ -6,7 +6,7 @@ import pytest
 import benchmarks
 from benchmarks import records_page
 from trainers.commands import command_of
-from trainers.config import TrainConfig
+from trainers.training.config import TrainConfig
 
 RESULTS = pathlib.Path(benchmarks.__file__).parent / "results"
 

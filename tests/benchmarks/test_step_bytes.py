@@ -2,8 +2,8 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.step_bytes import count_batch
-from datasets.pipeline import Batches
-from trainers.config import TrainConfig
+from quatre_tf.data.batches import Batches
+from trainers.training.config import TrainConfig
 
 
 class FixedBatches(Batches):

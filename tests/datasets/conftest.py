@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from datasets import benchmarks
-from datasets.graph import Graph
+from quatre_tf.data.graph import Graph
 
 TINY_SPLITS = {
     "train": b"a\tlikes\tb\nb\tlikes\tc\nc\tknows\ta\n",

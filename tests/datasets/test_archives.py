@@ -12,7 +12,7 @@ from conftest import TINY_ARCHIVE, TINY_SPLITS, pack
 
 from datasets import archives
 from datasets.benchmarks import BENCHMARKS
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ from conftest import TINY_ARCHIVE, TINY_SPLITS
 from datasets import archives, catalog, prepared
 from datasets.benchmarks import BENCHMARKS
 from datasets.builders import BUILDERS, BenchmarkBuilder
-from datasets.errors import DataError
-from datasets.graph import Graph
 from datasets.triples import parse_triples
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import DataError
 
 # Entities, relations and triples as the literature gives them.
 SIZES = {

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from datasets import catalog
-from datasets.errors import DataError, UnknownNameError
+from quatre_tf.errors import DataError, UnknownNameError
 
 ENTITIES = ["a", "b", "c"]
 

@@ -5,7 +5,7 @@ import pytest
 from datasets.countries import rules
 from datasets.countries.source import all_facts, read_countries
 from datasets.countries.split import split
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 HEADER = "country\tcapital\tsubregion\tregion\tneighbours\tlanguages\tcurrencies"
 NORTH = "Northland\tNorth City\tInner\tOuter\tSouthland\tNorthern;Common\tCrown"

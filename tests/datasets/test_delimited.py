@@ -3,8 +3,8 @@ import gzip
 import pytest
 
 from datasets.delimited import read_columns
-from datasets.errors import DataError
 from datasets.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
+from quatre_tf.errors import DataError
 
 ABC = [("a", "r", "b"), ("c", "r", "d")]
 

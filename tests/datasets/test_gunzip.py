@@ -3,10 +3,10 @@ import gzip
 import pytest
 
 from datasets import gunzip
-from datasets.errors import DataError
 from datasets.gunzip import Gunzip
 from datasets.ntriples import read_ntriples
 from datasets.triples import read_bytes
+from quatre_tf.errors import DataError
 
 FACT = b"<http://a> <http://b> <http://c> .\n"
 

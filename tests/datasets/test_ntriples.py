@@ -3,8 +3,8 @@ import gzip
 
 import pytest
 
-from datasets.errors import DataError
 from datasets.ntriples import read_ntriples
+from quatre_tf.errors import DataError
 
 E = "http://example.org/"
 TEXT = f"""\

@@ -4,12 +4,12 @@ import pathlib
 import pytest
 
 from datasets import catalog, preparing
-from datasets.errors import DataError
 from datasets.own_files import find_files, read_files
 from datasets.preparing import Source, prepare
 from datasets.splitting import SplitOptions
 from datasets.text_format import Format
 from datasets.triples import read_triples, write_triples
+from quatre_tf.errors import DataError
 
 CHAIN = [(f"n{i}", relation, f"n{i + 1}") for i in range(30) for relation in ("next", "near")]
 # Each fact twice, the second time from somewhere else, so that all entities keep a triple in train.

@@ -8,7 +8,7 @@ import pytest
 SCRIPT = """
 import sys
 from absl import flags
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 from datasets.program import run_program
 _WHAT = flags.DEFINE_string("what", "", "What to do.")
 

@@ -3,8 +3,8 @@ import gzip
 import pytest
 
 from datasets import triples
-from datasets.errors import DataError
 from datasets.triples import parse_triples, read_triples
+from quatre_tf.errors import DataError
 
 
 def rows(table):

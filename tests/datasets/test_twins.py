@@ -3,10 +3,10 @@ import pytest
 
 from datasets import archives, benchmarks
 from datasets.describing import describe
-from datasets.graph import Graph
 from datasets.leakage import leakage, twins_of
 from datasets.triples import parse_triples
 from datasets.twins import overlaps
+from quatre_tf.data.graph import Graph
 
 PARENT, CHILD, MARRIED, KNOWS, FRIEND = range(5)
 

@@ -10,15 +10,15 @@ import pytest
 
 from datasets import catalog
 from datasets.delimited import read_columns
-from datasets.errors import DataError
-from datasets.graph import Graph
-from datasets.labels import read_labels
 from datasets.ntriples import read_ntriples
 from datasets.own_files import find_files
 from datasets.preparing import Source, prepare
 from datasets.text_format import TRIPLE_ROLES
 from datasets.triples import read_triples
-from datasets.vocabulary import Vocabulary
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.labels import read_labels
+from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.errors import DataError
 
 NOBODY = 65534
 READERS = {

@@ -77,5 +77,5 @@ def test_mixed_precision_leaves_its_scores_in_float32(triples):
 
 
 def test_it_learns_countries():
-    """Ranking candidates by frequency alone reaches 0.125 (tests/trainers/test_learning.py)."""
+    """Ranking candidates by frequency alone reaches 0.125 (test_learning.py)."""
     assert train(epochs=2, steps_per_epoch=50)["mrr"] > 0.3

@@ -25,7 +25,7 @@ def test_train_with_keras(tmp_path):
     assert done.returncode == 0, done.stderr
     figures = [float(figure) for figure in re.findall(r"val_mrr: (\S+)", done.stdout)]
     assert len(figures) == 1
-    # Frequencies alone reach 0.125 (tests/trainers/test_learning.py).
+    # Frequencies alone reach 0.125 (tests/trainers/training/test_learning.py).
     assert figures[0] > 0.25
     assert re.search(r"^Test split: MRR 0\.\d{4}", done.stdout, re.MULTILINE)
     assert (tmp_path / "new" / "model.keras").is_file()

@@ -1,6 +1,6 @@
 """Trying what may be refused."""
 
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 
 
 def attempt(function, *arguments):

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from saved_models.trained import load_trained
+from quatre_tf.run import load_trained
 from tests.fuzz.attempts import attempt
 from tests.fuzz.budget import fuzz
 from tests.fuzz.mutations import mutated
-from trainers.importing import import_openke
-from trainers.openke import read_ids, read_weights
-from trainers.openke_models import embeddings_of
+from trainers.importing.imported_run import import_openke
+from trainers.importing.openke import read_ids, read_weights
+from trainers.importing.openke_models import embeddings_of
 
 KEYS = ["ent_embeddings.weight", "rel_embeddings.weight", "Whr.weight", "Wtr.weight"]
 numbers = st.one_of(

@@ -7,12 +7,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from datasets.delimited import read_columns
-from datasets.encoding import SPLITS
 from datasets.folders import read_graph
 from datasets.ntriples import read_ntriples
 from datasets.preparing import Source, prepare
 from datasets.splitting import SplitOptions
 from datasets.text_format import TRIPLE_ROLES, Format
+from quatre_tf.data.encoding import SPLITS
 from tests.fuzz.attempts import attempt
 from tests.fuzz.budget import fuzz
 from tests.fuzz.mutations import mutated

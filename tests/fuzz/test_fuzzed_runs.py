@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datasets.graph import Graph
+from quatre_tf.data.graph import Graph
 from tests.fuzz.attempts import attempt
 from tests.fuzz.budget import fuzz
 from tests.fuzz.mutations import mutated
-from trainers.config import TrainConfig
+from trainers.training.config import TrainConfig
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datasets.errors import DataError
-from datasets.labels import read_labels
 from datasets.triples import parse_triples
+from quatre_tf.data.labels import read_labels
+from quatre_tf.errors import DataError
 from tests.fuzz.budget import fuzz
 from tests.fuzz.mutations import mutated
 

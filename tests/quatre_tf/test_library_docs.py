@@ -27,7 +27,7 @@ def executed(tmp_path_factory):
 
 def test_the_model_learns(executed):
     names, _, folder = executed
-    # Frequencies alone reach 0.125 on the test split (tests/trainers/test_learning.py).
+    # Frequencies alone reach 0.125 on the test split (tests/trainers/training/test_learning.py).
     assert names["test"].figures(names["model"])["mrr"] > 0.25
     assert len(names["history"].history["val_mrr"]) == 2
     assert len((folder / "log.csv").read_text(encoding="utf-8").splitlines()) == 3

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from datasets.graph import Graph
 from quatre_tf import QuatRE
+from quatre_tf.data.graph import Graph
 from saved_models.exporting import export_scorer
 from saved_models.scorer import build_scorer
 from tests.serving import LOADERS

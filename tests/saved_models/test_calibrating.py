@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from datasets.errors import DataError
-from datasets.graph import Graph
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import DataError
+from quatre_tf.run import Trained, save_best
 from saved_models import calibrating
 from saved_models.calibrating import (
     calibrate,
@@ -14,7 +15,6 @@ from saved_models.calibrating import (
     fit_calibration,
     labelled_scores,
 )
-from saved_models.trained import Trained, save_best
 
 
 class Naming:

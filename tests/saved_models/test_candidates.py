@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from datasets.known_triples import KnownTriples
-from datasets.type_constraints import SlotEntities
+from quatre_tf.data.candidate_sets import SlotEntities
+from quatre_tf.data.known_triples import KnownTriples
 from saved_models.candidates import AnswerTable
 
 # With 10 entities: known are (relation 0, entity 3) -> 1, 7 and (relation 2, entity 0) -> 4.

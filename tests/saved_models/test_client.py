@@ -12,7 +12,7 @@ import threading
 import numpy as np
 import pytest
 
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 from saved_models.client import Candidate, Client, Prediction, Rank, TripleScore
 from saved_models.transports import ServingError
 from tests.saved_models.conftest import ENTITIES

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 from saved_models import entity_table
 from saved_models.entity_table import PRECISIONS, EntityTable
 

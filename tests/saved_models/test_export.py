@@ -10,13 +10,13 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
+from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf.run import save_best
 from saved_models.exporting import export_scorer
 from saved_models.precision import Measurement, comparison, measure_exports
 from saved_models.scorer import build_scorer
-from saved_models.trained import save_best
 from tests.serving import load_python
-from trainers.evaluation.evaluator import Evaluator
 
 ROOT = pathlib.Path(__file__).parents[2]
 

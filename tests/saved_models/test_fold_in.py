@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from datasets.errors import DataError
-from datasets.graph import Graph
 from quatre_tf import QuatRE
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import DataError
+from quatre_tf.run import Trained, save_best
 from saved_models import folding
 from saved_models.folding import fold_in, posterior_mean
 from saved_models.new_triples import extend_graph
 from saved_models.scorer import build_scorer
-from saved_models.trained import Trained, save_best
 from tests.serving import load_python
 
 ROOT = pathlib.Path(__file__).parents[2]

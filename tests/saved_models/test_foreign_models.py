@@ -11,9 +11,9 @@ import keras
 import numpy as np
 import pytest
 
-from datasets.errors import DataError
 from quatre_tf import QuatRE
-from saved_models.trained import BEST_MODEL, load_model, save_best
+from quatre_tf.errors import DataError
+from quatre_tf.run import BEST_MODEL, load_model, save_best
 
 WEIGHTS = "model.weights.h5"
 

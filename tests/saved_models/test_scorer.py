@@ -7,16 +7,17 @@ import pytest
 import tensorflow as tf
 
 from datasets import catalog
-from datasets.errors import DataError
-from datasets.graph import Graph
-from quatre_tf import QuatRE, ranking
+from quatre_tf import QuatRE
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import DataError
+from quatre_tf.ranking import ranks as ranking
+from quatre_tf.ranking.evaluator import Evaluator
 from saved_models.calibration import Calibration
 from saved_models.exporting import export_scorer
 from saved_models.platt import Curves
 from saved_models.scorer import build_scorer
 from tests import reference
 from tests.serving import load_python, load_session
-from trainers.evaluation.evaluator import Evaluator
 
 PLAIN = {"top_k": 3, "filtered": False, "type_constrained": False}
 FILTERED = {**PLAIN, "filtered": True}

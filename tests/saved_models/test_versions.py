@@ -2,7 +2,7 @@ import stat
 
 import pytest
 
-from datasets.errors import DataError
+from quatre_tf.errors import DataError
 from saved_models.versions import publish_version
 
 

@@ -6,9 +6,9 @@ import pathlib
 import numpy as np
 import pytest
 
-from tests.trainers import misfortunes
-from tests.trainers.processes import Processes, wait
-from trainers.config import TrainConfig
+from tests.trainers.training import misfortunes
+from tests.trainers.training.processes import Processes, wait
+from trainers.training.config import TrainConfig
 
 
 @pytest.fixture

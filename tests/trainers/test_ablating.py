@@ -8,14 +8,13 @@ import filelock
 import pytest
 
 from datasets import catalog
-from datasets.errors import DataError
-from tests.trainers.evaluations import make_evaluation
+from quatre_tf.errors import ConfigError, DataError
+from tests.quatre_tf.ranking.evaluations import make_evaluation
 from trainers import ablating
 from trainers.ablating import run_ablation
 from trainers.ablation_plan import Ablation
 from trainers.ablation_table import ablation_text, summarize
-from trainers.errors import ConfigError
-from trainers.fitting import fit
+from trainers.training.fitting import fit
 
 VARIANTS = ("quatre", "quate", "quatre_head", "quatre_tail")
 BUDGET = {

@@ -6,9 +6,9 @@ import pathlib
 import tensorflow as tf
 from tensorboard.plugins.hparams import api
 
-from trainers import report
-from trainers.run_directory import RunDirectory
-from trainers.summaries.hparams import write_hparams
+from trainers.reporting import text as report
+from trainers.reporting.tensorboard.hparams import write_hparams
+from trainers.training.run_directory import RunDirectory
 from trainers.tuning.plan import Search
 from trainers.tuning.space import Choices, LogUniform
 from trainers.tuning.trials import Result

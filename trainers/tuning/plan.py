@@ -5,9 +5,9 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trainers import presets
-from trainers.config import REGULARIZERS, TrainConfig
-from trainers.errors import ConfigError
+from quatre_tf.errors import ConfigError
+from trainers.training import presets
+from trainers.training.config import REGULARIZERS, TrainConfig
 from trainers.tuning.space import PAPER, SPACES, Space
 
 _DEFAULT_TRIALS = 16

@@ -6,10 +6,10 @@ from typing import Any
 
 import keras
 
-from trainers.config import TrainConfig
-from trainers.errors import TrainingError
-from trainers.fitting import train
-from trainers.run_series import drop_unless_resumable
+from quatre_tf.errors import TrainingError
+from trainers.training.config import TrainConfig
+from trainers.training.fitting import train
+from trainers.training.run_series import drop_unless_resumable
 from trainers.tuning.budget import Budget
 from trainers.tuning.trials import COMPLETED, FAILED, PRUNED, UNFINISHED, TrialRun
 

@@ -23,8 +23,7 @@ PAPER: dict[str, Choices] = {
     "learning_rate": (0.02, 0.05, 0.1),
     "l2": (0.05, 0.1, 0.2, 0.5),
 }
-# About the presets of trainers/presets.py. N3 of 0.5 drives a model to zero on WN18RR; too little
-# of it overfits.
+# About the presets. N3 of 0.5 drives a model to zero on WN18RR; too little of it overfits.
 _SOFTMAX: dict[str, Choices | LogUniform] = {
     "n3": LogUniform(0.003, 0.3),
     "dura": LogUniform(0.003, 0.3),

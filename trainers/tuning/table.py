@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from datasets.text_table import table
-from datasets.whole_files import whole_file, write_text
-from trainers import report
+from quatre_tf.atomic_files import whole_file, write_text
 from trainers.commands import command_of
-from trainers.config import TrainConfig
+from trainers.reporting import text as report
+from trainers.training.config import TrainConfig
 from trainers.tuning.plan import Search
 from trainers.tuning.trials import COMPLETED, Result
 

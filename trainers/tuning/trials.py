@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from datasets.whole_files import write_text
-from saved_models.trained import BEST_MODEL
-from trainers.analysis.records import VALID, best_record, read_records
-from trainers.config import TrainConfig
-from trainers.run_directory import RunDirectory
+from quatre_tf.atomic_files import write_text
+from quatre_tf.run import BEST_MODEL
+from trainers.reporting.analysis.records import VALID, best_record, read_records
+from trainers.training.config import TrainConfig
+from trainers.training.run_directory import RunDirectory
 
 COMPLETED, PRUNED, FAILED, UNFINISHED = "completed", "pruned", "failed", "unfinished"
 

@@ -1,0 +1,1 @@
+"""The compiled step of the `paper` recipe, an optional plug-in."""

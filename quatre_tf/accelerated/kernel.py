@@ -1,0 +1,181 @@
+"""The compiled step of the paper's objective: built once by a C++ compiler, then found by itself.
+
+`sampled_logistic.cc` is the source. Without it the step is made of TensorFlow's own operations: the
+same to rounding, and slower (docs/recipes.md has how much). It is not built when the package is
+installed, because that would ask every user for a compiler.
+"""
+
+import contextlib
+import hashlib
+import os
+import pathlib
+import platform
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+_SOURCE = pathlib.Path(__file__).with_name("sampled_logistic.cc")
+# Sums of products in any order, where the source asks for it; nothing of -ffast-math, which would
+# hide a NaN.
+_FLAGS = ("-shared", "-fPIC", "-O3", "-fopenmp-simd")
+_COMPILERS = ("g++", "clang++", "c++")
+_SWITCH = "QUATRE_ENABLE_KERNEL"
+_LINES_SHOWN = 20
+
+# The operation of this process, by where it comes from: none or one.
+_loaded: dict[pathlib.Path, Callable[..., Any]] = {}
+
+
+class KernelError(RuntimeError):
+    """The kernel cannot be compiled or loaded; the message says why and what to do."""
+
+
+def library_path() -> pathlib.Path:
+    """Returns where the compiled library is, or would be.
+
+    In the user's cache folder: `$XDG_CACHE_HOME/quatre_tf`, or `~/.cache/quatre_tf`. The name
+    holds what it was made of and for, so that one of another source, TensorFlow or C library is
+    never taken.
+    """
+    folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    versions = (tf.__version__, tf.version.GIT_VERSION, platform.machine(), platform.libc_ver())
+    made_of = repr((_SOURCE.read_text("utf-8"), _FLAGS, versions))
+    digest = hashlib.sha256(made_of.encode()).hexdigest()
+    return pathlib.Path(folder) / "quatre_tf" / f"{_SOURCE.stem}-{digest[:16]}.so"
+
+
+def build() -> pathlib.Path:
+    """Compiles the library, in place of one that is there, and returns its path.
+
+    It takes half a minute: TensorFlow's headers are long. What does not work replaces nothing.
+
+    Raises:
+        KernelError: There is no compiler, it failed, what it made cannot be loaded, or the folder
+            cannot be written to or, without a home, is not known.
+    """
+    command, path = compiler(), library_path()
+    if not path.is_absolute():
+        raise KernelError(
+            f"The library wants a folder with an absolute path. Received: {path.parent}. Give one "
+            "in the environment variable XDG_CACHE_HOME."
+        )
+    # A name of its own: two that build do not write into each other's.
+    partial = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.partial.so")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _compile(command, partial)
+        _try_to_load(partial)
+        os.replace(partial, path)
+    except OSError as error:
+        raise KernelError(
+            f"Cannot write {path}: {error.strerror or error}. Give another folder in the "
+            "environment variable XDG_CACHE_HOME."
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+    return path
+
+
+# Asked for while a step is traced: AutoGraph would warn that it cannot read `os.path.isfile`.
+@tf.autograph.experimental.do_not_convert
+def load() -> Callable[..., Any] | None:
+    """Returns the operation, or None where it was not built or is switched off.
+
+    `QUATRE_ENABLE_KERNEL=0` in the environment switches it off.
+
+    Raises:
+        KernelError: There is a library that TensorFlow cannot load, or the variable is neither 0
+            nor 1.
+    """
+    wanted = os.environ.get(_SWITCH) or "1"
+    if wanted not in ("0", "1"):
+        raise KernelError(f"{_SWITCH} in the environment must be 0 or 1. Received: {wanted!r}.")
+    if wanted == "0":
+        return None
+    path = library_path()
+    # False, too, where the folder may not be looked into.
+    return _load(path) if os.path.isfile(path) else None
+
+
+def _load(path: pathlib.Path) -> Callable[..., Any]:
+    if path not in _loaded:
+        if _loaded:
+            # TensorFlow would have the operation twice, and refuse both.
+            raise KernelError(
+                f"Cannot load {path}: this process has loaded {next(iter(_loaded))} before. Start "
+                "Python anew."
+            )
+        try:
+            _loaded[path] = tf.load_op_library(str(path)).quatre_sampled_logistic
+        except tf.errors.OpError as error:
+            raise KernelError(
+                f"Cannot load {path}: {error.message} Build it anew with "
+                "`quatre_tf.accelerated.kernel.build()` (in a checkout: "
+                f"`python -m trainers.build_kernel`), or set {_SWITCH}=0."
+            ) from error
+    return _loaded[path]
+
+
+def compiler() -> list[str]:
+    """Returns the command that compiles: CXX of the environment, or g++, clang++ or c++.
+
+    Raises:
+        KernelError: There is none of them.
+    """
+    try:
+        given = shlex.split(os.environ.get("CXX", ""))
+    except ValueError as error:
+        raise KernelError(
+            f"The environment variable CXX is no command: {os.environ['CXX']!r} ({error})."
+        ) from error
+    for command in [given] if given else [[name] for name in _COMPILERS]:
+        if shutil.which(command[0]):
+            return command
+    raise KernelError(
+        f"There is no C++ compiler: looked for {' '.join(given[:1]) or ', '.join(_COMPILERS)}. "
+        "Install one, for example `apt install g++`, or name it in the environment variable CXX. "
+        "Without it the paper's step is made of TensorFlow's operations: the same, slower."
+    )
+
+
+def _compile(command: list[str], path: pathlib.Path) -> None:
+    headers, options = [], []
+    for flag in tf.sysconfig.get_compile_flags():
+        # As system headers, so that warnings are about our source.
+        if flag.startswith("-I"):
+            headers += ["-isystem", flag[2:]]
+        else:
+            options.append(flag)
+    link = tf.sysconfig.get_link_flags()
+    _run(
+        [*command, *_FLAGS, *options, *headers, str(_SOURCE), "-o", str(path), *link],
+        "TensorFlow wants GCC 9 or Clang 14 at least. Another compiler is given in the environment "
+        "variable CXX.",
+    )
+
+
+def _try_to_load(path: pathlib.Path) -> None:
+    """In another process, because a library cannot be taken out of one again."""
+    program = "import sys, tensorflow; tensorflow.load_op_library(sys.argv[1])"
+    _run(
+        [sys.executable, "-c", program, str(path)],
+        "What the compiler made cannot be loaded. Another compiler is given in the environment "
+        "variable CXX.",
+    )
+
+
+def _run(command: list[str], remedy: str) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise KernelError(f"Cannot run `{command[0]}`: {error.strerror}. {remedy}") from error
+    if done.returncode:
+        said = "\n".join(done.stderr.strip().splitlines()[-_LINES_SHOWN:])
+        raise KernelError(f"`{command[0]}` ended with {done.returncode}:\n{said}\n{remedy}")

@@ -1,0 +1,70 @@
+"""Files that one who reads, or comes after a crash, finds as they were or as they shall be."""
+
+import contextlib
+import os
+import pathlib
+import secrets
+import shutil
+from collections.abc import Iterator
+from typing import TextIO
+
+from quatre_tf.errors import DataError
+
+
+@contextlib.contextmanager
+def whole_file(path: str | pathlib.Path) -> Iterator[TextIO]:
+    """Replaces a text file with what the block writes, once all of it is on the disk.
+
+    When the block raises, the file stays as it was. What is there and cannot be replaced, for
+    example a pipe, is written to as it is; of a symbolic link, the file that it leads to is
+    replaced.
+
+    Args:
+        path: The file, UTF-8; line ends are written as they are given.
+
+    Yields:
+        The stream to write to.
+
+    Raises:
+        OSError: The disk does not take it.
+    """
+    path = pathlib.Path(path)
+    # As it is given: /dev/stdout leads to a pipe that has no path of its own.
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        return
+    path = path.resolve()
+    # A name of its own: two that write one file do not write into each other's.
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        with partial.open("x", encoding="utf-8", newline="") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copymode(path, partial)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_text(path: str | pathlib.Path, text: str) -> None:
+    """Replaces a file with a text; see `whole_file`."""
+    with whole_file(path) as file:
+        file.write(text)
+
+
+@contextlib.contextmanager
+def output_file(path: str | pathlib.Path) -> Iterator[TextIO]:
+    """`whole_file` for a path that a person gave, `~` included.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
+    path = pathlib.Path(path).expanduser()
+    try:
+        with whole_file(path) as file:
+            yield file
+    except OSError as error:
+        raise DataError(f"Cannot write {path}: {error.strerror or error}.") from error

@@ -1,0 +1,1 @@
+"""The graph, its known triples, negatives and batches."""

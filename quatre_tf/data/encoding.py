@@ -1,0 +1,73 @@
+"""From triples of names to vocabularies and triples of ids."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from quatre_tf.data.vocabulary import Vocabulary, as_strings
+from quatre_tf.errors import DataError
+
+SPLITS = ("train", "valid", "test")
+# The columns head, relation, tail of strings: an Arrow table or three sequences.
+Columns: TypeAlias = "pa.Table | Sequence[Sequence[str] | np.ndarray | pa.Array]"
+
+
+def encode_splits(
+    splits: Mapping[str, Columns],
+) -> tuple[Vocabulary, Vocabulary, dict[str, np.ndarray]]:
+    """Builds the vocabularies of a fresh graph and translates its triples.
+
+    Names are looked up once for each distinct name of a column, not once for each triple.
+
+    Args:
+        splits: For each of train, valid and test its columns.
+
+    Returns:
+        Entities and relations (each sorted, over all splits) and by split the triples of ids:
+        [num_triples, 3] int32.
+
+    Raises:
+        DataError: When a split is missing or has no triples.
+    """
+    columns = {split: _split_columns(split, splits) for split in SPLITS}
+    heads, relations, tails = zip(*columns.values(), strict=True)
+    vocabularies = (_vocabulary(heads + tails, "entity"), _vocabulary(relations, "relation"))
+    triples = {split: _ids(columns[split], *vocabularies) for split in SPLITS}
+    return *vocabularies, triples
+
+
+def _split_columns(split: str, splits: Mapping[str, Columns]) -> list[pa.DictionaryArray]:
+    if split not in splits:
+        raise DataError(f"The split {split} is missing. Required: {', '.join(SPLITS)}.")
+    table = splits[split]
+    columns = [_encoded(column) for column in getattr(table, "columns", table)]
+    if not len(columns[0]):
+        raise DataError(f"The split {split} has no triples. Each split needs at least one.")
+    return columns
+
+
+def _encoded(column: pa.ChunkedArray | Sequence[str]) -> pa.DictionaryArray:
+    """Returns a column with each distinct name held once."""
+    if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
+        encoded = column.unify_dictionaries().combine_chunks()
+        names = encoded.dictionary.cast(pa.large_string())
+        return pa.DictionaryArray.from_arrays(encoded.indices, names)
+    return as_strings(column).dictionary_encode()
+
+
+def _vocabulary(columns: Sequence[pa.DictionaryArray], kind: str) -> Vocabulary:
+    names = pa.concat_arrays([column.dictionary for column in columns])
+    return Vocabulary.from_set(names, kind)
+
+
+def _ids(
+    columns: Sequence[pa.DictionaryArray], entities: Vocabulary, relations: Vocabulary
+) -> np.ndarray:
+    """Returns the triples of one split: [num_triples, 3] int32."""
+    ids = [
+        vocabulary.ids(column.dictionary)[column.indices.to_numpy()]
+        for column, vocabulary in zip(columns, (entities, relations, entities), strict=True)
+    ]
+    return np.stack(ids, axis=1)

@@ -1,0 +1,197 @@
+"""A knowledge graph in memory: names, ids and three splits of triples."""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import tokenize
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+
+from quatre_tf.data.encoding import SPLITS, Columns, encode_splits
+from quatre_tf.data.labels import read_labels, write_labels
+from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.errors import DataError
+
+# What reading an array comes to. The last four are of headers: numbers beyond 64 bits, lines and
+# brackets that are not those of Python, or of its version 2.
+_MALFORMED = (OSError, ValueError, OverflowError, SyntaxError, tokenize.TokenError, UserWarning)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Graph:
+    """A graph with its splits.
+
+    Triples are [num_triples, 3] int32 with the columns head, relation, tail, in the order of the
+    source; repeated triples are kept.
+
+    Attributes:
+        name: For people: of the catalogue or of the folder.
+        entities: Names of the entities.
+        relations: Names of the relations.
+        train: Training triples.
+        valid: Validation triples.
+        test: Test triples.
+        labels: What people call an entity, by its name; may be empty or have gaps.
+    """
+
+    name: str
+    entities: Vocabulary
+    relations: Vocabulary
+    train: np.ndarray
+    valid: np.ndarray
+    test: np.ndarray
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def from_names(
+        cls,
+        name: str,
+        splits: Mapping[str, Columns],
+        labels: Mapping[str, str] | None = None,
+    ) -> "Graph":
+        """Builds vocabularies and ids from triples of names.
+
+        Args:
+            name: Name of the graph.
+            splits: For each of train, valid and test the columns head, relation, tail: a table of
+                `datasets.triples.read_triples` or three sequences of strings.
+            labels: Labels by entity name; those of unknown names are left out.
+
+        Raises:
+            DataError: When a split is missing or has no triples.
+        """
+        entities, relations, triples = encode_splits(splits)
+        if labels:  # Or else no name becomes a Python string: millions take hundreds of MB.
+            labels = {entity: labels[entity] for entity in entities.names if entity in labels}
+        return cls(name, entities, relations, **triples, labels=labels or {})
+
+    @classmethod
+    def load(cls, directory: str | pathlib.Path) -> "Graph":
+        """Reads a folder of `save`.
+
+        Raises:
+            DataError: When a file is missing, or is not what `save` wrote: shapes, types, ranges
+                of the ids and the fingerprint are checked.
+        """
+        directory = pathlib.Path(directory)
+        facts = _read_facts(directory / "graph.json")
+        entities = Vocabulary.load(directory / "entities.txt", "entity")
+        relations = Vocabulary.load(directory / "relations.txt", "relation")
+        limits = (len(entities), len(relations), len(entities))
+        triples = {split: _read_split(directory / f"{split}.npy", limits) for split in SPLITS}
+        named = directory / "labels.tsv"
+        labels = read_labels(named) if named.exists() else {}
+        graph = cls(facts["name"], entities, relations, **triples, labels=labels)
+        if graph.fingerprint != facts["fingerprint"]:
+            raise DataError(
+                f"The graph in {directory} was changed since it was saved: expected fingerprint"
+                f" {facts['fingerprint']}, received {graph.fingerprint}. Restore its files."
+            )
+        return graph
+
+    def save(self, directory: str | pathlib.Path) -> None:
+        """Writes the graph to a folder; the same graph always gives the same bytes.
+
+        graph.json comes last: a folder without it was not written to the end.
+        """
+        directory = pathlib.Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        self.entities.save(directory / "entities.txt")
+        self.relations.save(directory / "relations.txt")
+        for split in SPLITS:
+            # Not into the file, which this graph may be mapped from.
+            partial = directory / f".{split}.npy.partial"
+            with partial.open("wb") as file:
+                np.save(file, self.split(split))
+            os.replace(partial, directory / f"{split}.npy")
+        if self.labels:
+            write_labels(self.labels, directory / "labels.tsv")
+        else:
+            (directory / "labels.tsv").unlink(missing_ok=True)
+        facts = {"name": self.name, "fingerprint": self.fingerprint}
+        (directory / "graph.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+    @property
+    def num_entities(self) -> int:
+        """Number of entities."""
+        return len(self.entities)
+
+    @property
+    def num_relations(self) -> int:
+        """Number of relations."""
+        return len(self.relations)
+
+    @property
+    def known(self) -> np.ndarray:
+        """All triples: train, then valid, then test: [num_known, 3] int32."""
+        return np.concatenate([self.train, self.valid, self.test])
+
+    def split(self, name: str) -> np.ndarray:
+        """Returns the triples of a split: [num_triples, 3] int32.
+
+        Raises:
+            DataError: When there is no split of that name.
+        """
+        if name not in SPLITS:
+            raise DataError(f"Unknown split {name!r}. Available: {', '.join(SPLITS)}.")
+        return getattr(self, name)
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) over the names and the triples of the three splits, in order.
+
+        The name of the graph and the labels do not count.
+        """
+        digest = hashlib.sha256()
+        for vocabulary in (self.entities, self.relations):
+            digest.update(f"{vocabulary.kind} {len(vocabulary)}\n".encode())
+            digest.update("\n".join(vocabulary.names).encode("utf-8"))
+        for split in SPLITS:
+            triples = self.split(split)
+            digest.update(f"\n{split} {len(triples)}\n".encode())
+            digest.update(np.ascontiguousarray(triples, dtype="<i4").data)
+        return digest.hexdigest()
+
+
+def stored_fingerprint(directory: str | pathlib.Path) -> str:
+    """Returns the fingerprint that `Graph.save` wrote to a folder, without reading the graph.
+
+    Raises:
+        DataError: There is none.
+    """
+    return _read_facts(pathlib.Path(directory) / "graph.json")["fingerprint"]
+
+
+def _read_facts(path: pathlib.Path) -> dict[str, str]:
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        return {key: str(facts[key]) for key in ("name", "fingerprint")}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DataError(
+            f"Cannot read the graph of {path.parent}: {error!r} in graph.json."
+        ) from error
+
+
+def _read_split(path: pathlib.Path, limits: tuple[int, int, int]) -> np.ndarray:
+    """Reads triples, memory-mapped; `limits` are the numbers of ids of the three columns."""
+    try:
+        with warnings.catch_warnings():
+            # What NumPy mends with a warning, a header of Python 2, was not written by `save`.
+            warnings.simplefilter("error")
+            # Not np.load, which takes archives and, if allowed to, pickles for arrays as well.
+            triples = np.lib.format.open_memmap(path, mode="r")
+    except _MALFORMED as error:
+        raise DataError(f"Cannot read {path}: {error}. Restore it.") from error
+    if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype != np.int32:
+        raise DataError(
+            f"{path}: expected int32 triples [num_triples, 3], received {triples.dtype}"
+            f" {list(triples.shape)}."
+        )
+    if triples.size and (triples.min() < 0 or (triples.max(axis=0) >= limits).any()):
+        raise DataError(f"{path}: expected ids in [0, {limits}), received others.")
+    return triples

@@ -1,0 +1,37 @@
+"""Labels: what people call an entity whose name is an identifier ("/m/0100mt": "El Paso")."""
+
+import codecs
+import pathlib
+from collections.abc import Mapping
+
+from quatre_tf.errors import DataError
+
+
+def read_labels(path: str | pathlib.Path) -> dict[str, str]:
+    """Reads a file of lines `name TAB label`, UTF-8; the first of several labels counts.
+
+    Raises:
+        DataError: `FILE:LINE: ...` for a malformed line, or when the file cannot be read.
+    """
+    labels: dict[str, str] = {}
+    try:
+        data = pathlib.Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"Cannot read {path}: {error.strerror or error}.") from error
+    lines = data.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n").split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        try:
+            name, label = line.decode("utf-8").removesuffix("\r").split("\t")
+        except ValueError as error:
+            raise DataError(
+                f"{path}:{number}: expected a name, a TAB and a label in UTF-8,"
+                f" received {line[:60]!r}. Mend the line or remove the file."
+            ) from error
+        labels.setdefault(name, label)
+    return labels
+
+
+def write_labels(labels: Mapping[str, str], path: str | pathlib.Path) -> None:
+    """Writes a file for `read_labels`; TABs and line breaks in a label become spaces."""
+    lines = (f"{name}\t{' '.join(label.split())}\n" for name, label in labels.items())
+    pathlib.Path(path).write_bytes("".join(lines).encode("utf-8"))

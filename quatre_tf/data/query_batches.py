@@ -1,0 +1,134 @@
+"""Distinct queries of a graph with all their answers, as a tf.data pipeline."""
+
+import numpy as np
+import tensorflow as tf
+
+from quatre_tf.data.batches import Batches
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.known_triples import index_heads, index_tails
+
+
+class Queries:
+    """The questions that the training triples answer, each once, for tails and for heads.
+
+    Question q is an entity and a relation: r asks for the tails of relation r, `num_relations + r`
+    for its heads. Its answers are `targets[row_splits[q] : row_splits[q + 1]]`, ascending. A triple
+    that is repeated in the data counts once.
+
+    Attributes:
+        entities: [num_queries] int32.
+        relations: [num_queries] int32.
+        row_splits: [num_queries + 1] int64.
+        targets: [num_targets] int32.
+        num_entities: Number of entities of the graph.
+    """
+
+    def __init__(self, graph: Graph):
+        tails = index_tails(graph.train, graph.num_entities)
+        heads = index_heads(graph.train, graph.num_entities)
+        relations, entities = np.divmod(np.r_[tails.keys, heads.keys], graph.num_entities)
+        relations[len(tails.keys) :] += graph.num_relations
+        self.entities, self.relations = entities.astype(np.int32), relations.astype(np.int32)
+        self.row_splits = np.r_[tails.row_splits, tails.row_splits[-1] + heads.row_splits[1:]]
+        self.targets = np.r_[tails.entities, heads.entities]
+        self.num_entities = graph.num_entities
+
+    def __len__(self) -> int:
+        return len(self.entities)
+
+
+class QueryBatches(Batches):
+    """Distinct queries with all their answers.
+
+    Batch k is a function of (queries, seed, k) and the size. A pass over the queries is
+    `len(queries) // batch_size` batches in an order of its own; the remainder, others in each pass,
+    is left out.
+
+    Args:
+        queries: The questions.
+        batch_size: Number of queries in a batch, at most `len(queries)`.
+        num_candidates: Number of entities drawn for all queries of a batch to be ranked among; 0
+            for none.
+        seed: Any integer of 64 bits.
+
+    Raises:
+        ValueError: `batch_size` is not in 1 ... `len(queries)`, or `num_candidates` is not in
+            0 ... the number of entities.
+    """
+
+    def __init__(self, queries: Queries, *, batch_size: int, num_candidates: int = 0, seed: int):
+        if not 1 <= batch_size <= len(queries):
+            raise ValueError(
+                f"`batch_size` must be in 1 ... {len(queries)}, the number of distinct queries. "
+                f"Received: {batch_size}."
+            )
+        if not 0 <= num_candidates <= queries.num_entities:
+            raise ValueError(
+                f"`num_candidates` must be in 0 ... {queries.num_entities}, the number of "
+                f"entities. Received: {num_candidates}."
+            )
+        self.batch_size, self._num_candidates, self._seed = batch_size, num_candidates, seed
+        self._num_queries, self._num_entities = len(queries), queries.num_entities
+        # Eager tensors made here are captured by reference: they do not become part of the graph.
+        self._entities, self._relations = map(tf.constant, (queries.entities, queries.relations))
+        self._row_splits, self._targets = map(tf.constant, (queries.row_splits, queries.targets))
+
+    def make(
+        self, step: tf.Tensor, first: int | tf.Tensor, size: int | tf.Tensor
+    ) -> dict[str, tf.Tensor]:
+        """As `Batches.make`.
+
+        Returns:
+            entities, relations, counts: [size] int32, the queries and their numbers of answers;
+            rows, targets: [answers] int32, all answers and the query of each;
+            with `num_candidates`, besides:
+            candidates: [num_candidates] int32, distinct entities, ascending; the same in all parts;
+            hits: [found, 2] int32: (query, place) of the answers that are among the candidates.
+        """
+        chosen = self._choose(step, first, size)
+        starts, limits = (
+            tf.gather(self._row_splits, chosen),
+            tf.gather(self._row_splits, chosen + 1),
+        )
+        places = tf.ragged.range(starts, limits, row_splits_dtype=tf.int64)
+        batch = {
+            "entities": tf.gather(self._entities, chosen),
+            "relations": tf.gather(self._relations, chosen),
+            "counts": tf.cast(limits - starts, tf.int32),
+            "rows": tf.cast(places.value_rowids(), tf.int32),
+            "targets": tf.gather(self._targets, places.flat_values),
+        }
+        if self._num_candidates:
+            found = _draw(self._num_candidates, self._num_entities, self._seed_of(-1 - step))
+            batch |= {"candidates": found, "hits": _hits(batch, found)}
+        return batch
+
+    def _choose(self, step: tf.Tensor, first: int | tf.Tensor, size: int | tf.Tensor) -> tf.Tensor:
+        """Returns the questions `[size]` of the rows: a place in the permutation of their pass.
+
+        The permutation is computed at the places asked for: no shuffled list to keep or make.
+        """
+        batches_per_pass = self._num_queries // self.batch_size
+        start = step % batches_per_pass * self.batch_size + first
+        return tf.random.experimental.index_shuffle(
+            start + tf.range(size, dtype=tf.int64),
+            seed=self._seed_of(step // batches_per_pass),
+            max_index=tf.constant(self._num_queries - 1, tf.int64),
+        )
+
+    def _seed_of(self, number: tf.Tensor) -> tf.Tensor:
+        return tf.stack([tf.constant(self._seed, tf.int64), number])
+
+
+def _draw(count: int, bound: int, seed: tf.Tensor) -> tf.Tensor:
+    """Returns `count` distinct numbers below `bound`, ascending: the start of a permutation."""
+    places = tf.range(count, dtype=tf.int64)
+    last = tf.constant(bound - 1, tf.int64)
+    return tf.sort(tf.cast(tf.random.experimental.index_shuffle(places, seed, last), tf.int32))
+
+
+def _hits(batch: dict[str, tf.Tensor], candidates: tf.Tensor) -> tf.Tensor:
+    """Returns (query, place) of the targets that are among the candidates: `[found, 2]` int32."""
+    places = tf.minimum(tf.searchsorted(candidates, batch["targets"]), tf.size(candidates) - 1)
+    found = tf.gather(candidates, places) == batch["targets"]
+    return tf.boolean_mask(tf.stack([batch["rows"], places], axis=1), found)

@@ -1,0 +1,31 @@
+"""One number for a triple, so that sets of triples become sorted arrays."""
+
+import numpy as np
+
+from quatre_tf.errors import DataError
+
+
+def triple_keys(triples: np.ndarray, num_entities: int, num_relations: int) -> np.ndarray:
+    """Returns (head * num_relations + relation) * num_entities + tail: [num_triples] int64.
+
+    Args:
+        triples: [num_triples, 3] ids.
+        num_entities: Entity ids are below it.
+        num_relations: Relation ids are below it.
+
+    Raises:
+        DataError: When the numbers do not fit into 64 bits (a million entities and nine million
+            relations do).
+    """
+    if num_entities * num_relations * num_entities > np.iinfo(np.int64).max:
+        raise DataError(
+            f"The graph is too large: triples of {num_entities:,} entities and"
+            f" {num_relations:,} relations cannot be numbered in 64 bits. Prepare a part of it."
+        )
+    heads, relations, tails = triples.T.astype(np.int64)
+    return (heads * num_relations + relations) * num_entities + tails
+
+
+def first_occurrences(keys: np.ndarray) -> np.ndarray:
+    """Returns the places of distinct keys, each where it comes first, in their old order."""
+    return np.sort(np.unique(keys, return_index=True)[1])

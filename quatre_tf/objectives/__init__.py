@@ -1,0 +1,1 @@
+"""Training objectives and their gradients."""

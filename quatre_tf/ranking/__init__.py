@@ -1,0 +1,1 @@
+"""Filtered ranking: tiles of scores, ranks and ties, evaluation and statistics."""

@@ -1,0 +1,160 @@
+"""Filtered ranking of a split: the figures that a run reports."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import ConfigError, TrainingError
+from quatre_tf.model import QuatRE
+from quatre_tf.ranking.sides import RankingSide
+from quatre_tf.ranking.split_ranks import Counts, SplitRanks
+from quatre_tf.ranking.table import screening_pays, table_bytes
+from quatre_tf.ranking.tile_runner import Progress, TileRunner, without_progress
+from quatre_tf.ranking.tiles import NOT_FINITE, tile_bytes
+
+
+class Evaluator:
+    """Ranks the triples of a split, known triples of all splits filtered out.
+
+    All candidate sets are counted in one pass over the scores, in tiles of fixed size: the figures
+    are the same bit for bit whatever the memory, the strategy and the other sets are.
+
+    Args:
+        graph: The graph.
+        tie_policy: How equal scores count (`quatre_tf.ranking.ranks.TIE_POLICIES`).
+        seed: Of the samples drawn with `max_triples`.
+        candidates: Candidate sets (`quatre_tf.data.candidate_sets.CANDIDATE_SETS`).
+        strategy: Its replicas share the queries; None: the default strategy.
+        memory_limit_mb: What ranking may take beside the model and the graph, in MiB; None: what
+            it needs: always the same, and a copy of the table in half its memory where that pays.
+        screened: Whether scores are taken in bfloat16 first (`quatre_tf.ranking.screened`), if
+            there is room; None: where it is quicker. The ranks are the same.
+        progress: Shows how far a ranking is, such as `datasets.progress.progress`.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        tie_policy: str = "realistic",
+        seed: int = 1,
+        candidates: Sequence[str] = ("all",),
+        strategy: tf.distribute.Strategy | None = None,
+        memory_limit_mb: int | None = None,
+        screened: bool | None = None,
+        progress: Progress = without_progress,
+    ):
+        self._graph, self._tie_policy, self._seed = graph, tie_policy, seed
+        self._candidates = tuple(candidates)
+        self._strategy = strategy or tf.distribute.get_strategy()
+        self._memory_limit_mb, self._screened = memory_limit_mb, screened
+        self._progress = progress
+        self._runner: TileRunner | None = None
+        self._sides = [RankingSide.build(graph, side, candidates) for side in ("head", "tail")]
+
+    def evaluate(self, model: QuatRE, split: str, max_triples: int | None = None) -> dict[str, Any]:
+        """Returns the figures of `rank`.
+
+        Returns:
+            `{"split", "num_triples", "tie_policy", "candidates": {set: {"both" | "head" | "tail":
+            {"mr", "mrr", "hits@1", "hits@3", "hits@10"}}}}`, hits as fractions. `head` is the side
+            that was asked for.
+
+        Raises:
+            TrainingError: As `rank`.
+        """
+        return self.summarize(self.rank(model, split, max_triples))
+
+    def summarize(self, ranks: SplitRanks) -> dict[str, Any]:
+        """Returns what `evaluate` returns, for a ranking at hand."""
+        return {
+            "split": ranks.split,
+            "num_triples": len(ranks.triples),
+            "tie_policy": self._tie_policy,
+            "candidates": ranks.figures(ranks.values(self._tie_policy).mean(axis=0)),
+        }
+
+    def rank(self, model: QuatRE, split: str, max_triples: int | None = None) -> SplitRanks:
+        """Ranks the triples of a split, both sides.
+
+        Args:
+            model: The model.
+            split: `"train"`, `"valid"` or `"test"`.
+            max_triples: Rank only so many, drawn once by the seed: the same ones at every call.
+
+        Raises:
+            ConfigError: The memory limit is below what is needed.
+            TrainingError: A score is NaN or infinite, or all candidates of every query score alike.
+        """
+        triples = self._triples(split, max_triples)
+        screened = self._plan_memory(4 * model.embedding_dim, len(triples))
+        runner = self._runner_of(model)
+        table = runner.read_table(screened)
+        try:
+            counts = {
+                side.name: _counts(runner.run(table, side, triples), side, triples)
+                for side in self._sides
+            }
+        except tf.errors.InvalidArgumentError as error:
+            if NOT_FINITE not in str(error):
+                raise
+            raise TrainingError(
+                f"The model gives scores that are {NOT_FINITE}, so it has no ranks. "
+                "Train it again with a smaller --learning_rate."
+            ) from error
+        _check_not_constant([counts[side]["all"] for side in counts])
+        return SplitRanks(
+            split,
+            triples,
+            {name: {side: counts[side][name] for side in counts} for name in self._candidates},
+        )
+
+    def _runner_of(self, model: QuatRE) -> TileRunner:
+        # A training ranks one model again and again: it is compiled once.
+        if self._runner is None or self._runner.model is not model:
+            self._runner = TileRunner(model, self._strategy, self._progress)
+        return self._runner
+
+    def _triples(self, split: str, max_triples: int | None) -> np.ndarray:
+        triples = self._graph.split(split)
+        if max_triples is not None and max_triples < len(triples):
+            rng = np.random.default_rng(self._seed)
+            triples = triples[np.sort(rng.choice(len(triples), max_triples, replace=False))]
+        return triples
+
+    def _plan_memory(self, width: int, num_queries: int) -> bool:
+        """Returns whether scores are screened in bfloat16, if that pays and there is room."""
+        tiles = self._strategy.num_replicas_in_sync * tile_bytes(width)
+        needed = tiles + sum(side.nbytes for side in self._sides)
+        least = -(-needed // 2**20)
+        if self._memory_limit_mb is not None and self._memory_limit_mb < least:
+            raise ConfigError(
+                f"--memory_limit_mb must be at least {least} for this graph and model: the tiles "
+                "and the filter take so much beside the model. "
+                f"Received: {self._memory_limit_mb}."
+            )
+        copies = self._strategy.num_replicas_in_sync * table_bytes(self._graph.num_entities, width)
+        has_room = self._memory_limit_mb is None or needed + copies <= self._memory_limit_mb * 2**20
+        if self._screened is not None:
+            return has_room and self._screened
+        return has_room and screening_pays(self._graph.num_entities, width, num_queries)
+
+
+def _counts(found: np.ndarray, side: RankingSide, triples: np.ndarray) -> dict[str, Counts]:
+    """Returns the counts of each candidate set."""
+    columns = zip(side.sets, *found, side.competitors(triples), strict=True)
+    return {name: Counts(better, equal, number) for name, better, equal, number in columns}
+
+
+def _check_not_constant(sides: Sequence[Counts]) -> None:
+    """Refuses a model whose every query is one great tie."""
+    if any(counts.competitors.any() for counts in sides) and all(
+        (counts.equal == counts.competitors).all() for counts in sides
+    ):
+        raise TrainingError(
+            "The model gives all candidates of every query the same score, so its ranks would "
+            "mean nothing. It may have collapsed to zero: train it again with a smaller --l2, "
+            "--n3 or --dura."
+        )

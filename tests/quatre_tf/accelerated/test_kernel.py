@@ -1,0 +1,274 @@
+"""The compiled step: building, finding, refusing; test_sampled_logistic has what it computes."""
+
+import shutil
+import types
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from quatre_tf import QuatRE
+from quatre_tf.accelerated import kernel
+from quatre_tf.objectives.sampled_logistic import compiled_operation, sampled_logistic_objective
+from tests.batches import random_batch
+
+NOTHING = {
+    "rows": tf.ones([0, 8]),
+    "relation_index": np.zeros(0, np.int32),
+    "tail_corrupted": np.zeros([0, 3], bool),
+    "segments": np.zeros(0, np.int32),
+    "num_segments": 0,
+}
+
+
+@pytest.fixture
+def operation(use_kernel):
+    return kernel.load()
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "1")
+    return tmp_path
+
+
+def operands(**changes):
+    """Two positives with one negative each, of entities 0 1 | 2 0 | 3 1."""
+    right = {
+        "rows": tf.ones([6, 8]),
+        "rotations": tf.ones([1, 8]),
+        "relation_index": [0, 0],
+        "tail_corrupted": [[True], [False]],
+        "segments": [0, 1, 2, 0, 3, 1],
+        "num_segments": 4,
+        "scale": 1.0,
+        "l2": 0.0,
+    }
+    return {**right, **changes}
+
+
+def test_the_operation_takes_what_the_tests_below_change(operation):
+    loss, squares, gradient, rotation_gradients = operation(**operands())
+    assert np.isfinite(loss)
+    assert squares == 8 * 8  # four triples, head and tail, eight ones each
+    assert gradient.shape == (4, 8)
+    assert rotation_gradients.shape == (2, 8)
+
+
+def test_nothing_to_do(operation):
+    """A replica may be left without a positive."""
+    loss, squares, gradient, rotation_gradients = operation(**operands(**NOTHING))
+    assert (loss, squares) == (0, 0)
+    assert gradient.shape == rotation_gradients.shape == (0, 8)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rows": tf.ones([5, 8])}, "expected batch"),
+        ({"segments": [0, 1, 2, 0, 3]}, "expected batch"),
+        ({"tail_corrupted": [[True]]}, "expected batch"),
+        ({"rotations": tf.ones([1, 4])}, "the same width"),
+        ({"rows": tf.ones([6, 6]), "rotations": tf.ones([1, 6])}, "the same width"),
+        ({"relation_index": [0, 1]}, "out of bounds"),
+        ({"relation_index": [-1, 0]}, "out of bounds"),
+        ({"segments": [0, 1, 2, 0, 4, 1]}, "out of bounds"),
+        ({"segments": [0, 1, 2, 0, -1, 1]}, "out of bounds"),
+        ({"num_segments": -1}, "from 0 to the number of rows"),
+        ({"num_segments": 7}, "from 0 to the number of rows"),
+        ({"num_segments": 5}, "each segment must have a row"),
+        (NOTHING | {"num_segments": -1}, "from 0 to the number of rows"),
+        (NOTHING | {"num_segments": 1}, "from 0 to the number of rows"),
+    ],
+)
+def test_operands_that_do_not_fit_are_refused(operation, changes, message):
+    """By the operation itself: memory is never read where there is none."""
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        operation(**operands(**changes))
+
+
+@pytest.mark.parametrize("name", operands())
+def test_ranks_are_checked(operation, name):
+    """When it runs and, in a graph, when it is traced."""
+    value = np.asarray(operands()[name])
+    wrong = operands(**{name: np.asarray(value[np.newaxis], value.dtype.name.replace("64", "32"))})
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"rank {value.ndim} for {name}"):
+        operation(**wrong)
+    with pytest.raises(ValueError, match=f"rank {value.ndim}"):
+        tf.function(lambda: operation(**wrong)).get_concrete_function()
+
+
+def test_what_is_not_finite_stays_so(operation):
+    """Training stops at a loss that is not finite: it must not be hidden."""
+    rows = np.ones([6, 8], np.float32)
+    rows[2, 3] = np.nan
+    loss, _, gradient, _ = operation(**operands(rows=rows))
+    assert np.isnan(loss)
+    assert np.any(np.isnan(gradient))
+
+
+def test_scores_far_from_zero(operation):
+    """The logistic loss is the score itself there, and does not overflow."""
+    rows = tf.fill([6, 8], 1e4)
+    loss, _, gradient, _ = operation(**operands(rows=rows, rotations=[[1.0] * 2 + [0.0] * 6]))
+    # Positives have score 8e8 and no loss; negatives have the score as their loss.
+    np.testing.assert_allclose(loss, 2 * 8e8, rtol=1e-6)
+    assert np.all(np.isfinite(gradient))
+
+
+def test_the_same_bits_every_time(rng, operation):
+    """Whichever of the threads does which part."""
+    model = QuatRE(2000, 5, 32)
+    batch = random_batch(rng, 2000, 5, batch_size=800, num_negatives=10)
+    first, *others = (
+        sampled_logistic_objective(model, batch, l2=0.1, num_triples=8800) for _ in range(4)
+    )
+    for other in others:
+        assert other.loss == first.loss
+        for gradient, expected in zip(other.gradients, first.gradients, strict=True):
+            np.testing.assert_array_equal(gradient.values, expected.values)
+
+
+def test_the_operation_is_what_steps_are_made_of(rng, operation):
+    model = QuatRE(17, 5, 6)
+    batch = random_batch(rng, 17, 5, batch_size=12, num_negatives=4)
+
+    @tf.function
+    def step():
+        return sampled_logistic_objective(model, batch, l2=0.1, num_triples=60).loss
+
+    operations = [op.type for op in step.get_concrete_function().graph.get_operations()]
+    assert operations.count("QuatreSampledLogistic") == 1
+    assert "SparseMatrixMatMul" not in operations[: operations.index("QuatreSampledLogistic")]
+
+
+def test_where_it_cannot_be_steps_are_made_of_tensorflow(operation, monkeypatch):
+    assert compiled_operation() is operation
+    assert compiled_operation(tf.float64) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(tf.config, "list_logical_devices", lambda kind: [kind])
+        assert compiled_operation() is None
+    servers = object.__new__(tf.distribute.ParameterServerStrategy)
+    monkeypatch.setattr(tf.distribute, "get_strategy", lambda: servers)
+    assert compiled_operation() is None
+
+
+def test_it_is_used_where_it_was_built_and_not_switched_off(kernel_cache, empty_cache, monkeypatch):
+    assert kernel.load() is None
+    monkeypatch.setenv("XDG_CACHE_HOME", str(kernel_cache))
+    assert kernel.load() is not None
+    monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "0")
+    assert kernel.load() is None
+
+
+def test_autograph_does_not_read_the_search_for_it(operation, caplog, monkeypatch):
+    """It warns of functions without a source, as Python 3.11 has those of os.path."""
+    code = (lambda path: True).__code__.replace(co_filename="<frozen genericpath>")
+    monkeypatch.setattr("os.path.isfile", types.FunctionType(code, {}))
+    step = tf.function(lambda: tf.constant(compiled_operation() is operation))
+    assert step()
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("value", ["off", "2"])
+def test_the_switch_is_0_or_1(empty_cache, monkeypatch, value):
+    monkeypatch.setenv("QUATRE_ENABLE_KERNEL", value)
+    with pytest.raises(kernel.KernelError, match=f"must be 0 or 1. Received: '{value}'"):
+        kernel.load()
+
+
+def test_without_a_home_it_was_not_built(empty_cache, monkeypatch):
+    """As under a user number without a name."""
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    monkeypatch.chdir(empty_cache)
+    assert kernel.load() is None
+    with pytest.raises(kernel.KernelError, match=r"absolute path. Received: ~/.cache/quatre_tf"):
+        kernel.build()
+    assert list(empty_cache.iterdir()) == []
+
+
+def test_one_of_another_release_is_not_taken(empty_cache, monkeypatch):
+    here = kernel.library_path()
+    assert here.parent == empty_cache / "quatre_tf"
+    for owner, name in ((tf, "__version__"), (tf.version, "GIT_VERSION")):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, "v9.9.9")
+            assert kernel.library_path() != here
+    source = empty_cache / "sampled_logistic.cc"
+    source.write_text("// another\n", encoding="utf-8")
+    monkeypatch.setattr(kernel, "_SOURCE", source)
+    assert kernel.library_path() != here
+
+
+def test_a_library_that_cannot_be_loaded(empty_cache, monkeypatch):
+    monkeypatch.setattr(kernel, "_loaded", {})
+    path = kernel.library_path()
+    path.parent.mkdir()
+    path.write_bytes(b"not a library")
+    with pytest.raises(kernel.KernelError, match=f"Cannot load {path}.*Build it anew"):
+        kernel.load()
+
+
+def test_one_library_a_process(operation, tmp_path, monkeypatch):
+    path = kernel.library_path()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    other = kernel.library_path()
+    other.parent.mkdir()
+    shutil.copy(path, other)
+    with pytest.raises(kernel.KernelError, match=f"this process has loaded {path} before"):
+        kernel.load()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("no-such-compiler -O2", r"looked for no-such-compiler\. .*apt install g"),
+        ('g++ "x', "CXX is no command"),
+    ],
+)
+def test_no_compiler_is_found(empty_cache, monkeypatch, given, message):
+    monkeypatch.setenv("CXX", given)
+    with pytest.raises(kernel.KernelError, match=message):
+        kernel.build()
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("PATH", str(empty_cache))
+    with pytest.raises(kernel.KernelError, match="looked for g"):
+        kernel.build()
+    assert list(empty_cache.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("compiler", "message"),
+    [
+        ("#!/bin/sh\necho 'error: too old' >&2; exit 3", "ended with 3:\nerror: too old"),
+        ("not a program", "Cannot run .*Exec format error"),
+        # The argument after -o is the file to write.
+        (
+            '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done; echo broken > "$2"',
+            "What the compiler made cannot be loaded",
+        ),
+        ("#!/bin/sh\nexit 0", "What the compiler made cannot be loaded"),
+    ],
+)
+def test_a_compiler_that_fails_replaces_nothing(empty_cache, monkeypatch, compiler, message):
+    path = kernel.library_path()
+    path.parent.mkdir()
+    path.write_bytes(b"what was there")
+    program = empty_cache / "compiler"
+    program.write_text(f"{compiler}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("CXX", str(program))
+    with pytest.raises(kernel.KernelError, match=message):
+        kernel.build()
+    assert list(path.parent.iterdir()) == [path]
+    assert path.read_bytes() == b"what was there"
+
+
+def test_a_folder_that_cannot_be_written_to(empty_cache, monkeypatch):
+    blocked = empty_cache / "file"
+    blocked.touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    with pytest.raises(kernel.KernelError, match=r"Cannot write .*Not a directory.*XDG_CACHE_HOME"):
+        kernel.build()

@@ -1,0 +1,165 @@
+import dataclasses
+import hashlib
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import DataError
+
+# Entities sorted: a b c d; relations sorted: r s.
+SPLITS = {
+    "train": [["b", "a", "b"], ["s", "r", "s"], ["a", "c", "a"]],
+    "valid": [["d"], ["r"], ["a"]],
+    "test": [["c"], ["s"], ["b"]],
+}
+TRAIN = [[1, 1, 0], [0, 0, 2], [1, 1, 0]]
+
+
+@pytest.fixture
+def graph():
+    return Graph.from_names("g", SPLITS, labels={"a": "Anna", "zz": "nobody", "c": "Carl  C"})
+
+
+def test_from_names(graph):
+    assert list(graph.entities.names) == ["a", "b", "c", "d"]
+    assert list(graph.relations.names) == ["r", "s"]
+    assert (graph.num_entities, graph.num_relations) == (4, 2)
+    assert graph.train.dtype == np.int32
+    assert graph.train.tolist() == TRAIN
+    assert graph.valid.tolist() == [[3, 0, 0]]
+    assert graph.test.tolist() == [[2, 1, 1]]
+    assert graph.known.tolist() == [*TRAIN, [3, 0, 0], [2, 1, 1]]
+    assert graph.labels == {"a": "Anna", "c": "Carl  C"}
+
+
+def test_split_by_name(graph):
+    assert graph.split("valid") is graph.valid
+    with pytest.raises(DataError, match=r"Unknown split 'dev'. Available: train, valid, test."):
+        graph.split("dev")
+
+
+def test_fingerprint_is_the_documented_hash(graph):
+    ids = {"train": TRAIN, "valid": [[3, 0, 0]], "test": [[2, 1, 1]]}
+    text = b"entity 4\na\nb\nc\ndrelation 2\nr\ns"
+    for split, triples in ids.items():
+        text += f"\n{split} {len(triples)}\n".encode() + np.array(triples, "<i4").tobytes()
+    assert graph.fingerprint == hashlib.sha256(text).hexdigest()
+
+
+def test_fingerprint_tells_graphs_apart(graph):
+    swapped = {**SPLITS, "valid": SPLITS["test"], "test": SPLITS["valid"]}
+    renamed = {**SPLITS, "valid": [["e"], ["r"], ["a"]]}
+    others = [Graph.from_names("g", splits).fingerprint for splits in (swapped, renamed)]
+    assert len({graph.fingerprint, *others}) == 3
+    # Neither the name nor the labels matter.
+    assert Graph.from_names("other", SPLITS).fingerprint == graph.fingerprint
+
+
+def test_missing_or_empty_split():
+    with pytest.raises(DataError, match=r"The split test is missing. Required: train, valid, test"):
+        Graph.from_names("g", {split: SPLITS[split] for split in ("train", "valid")})
+    for split in SPLITS:
+        with pytest.raises(DataError, match=f"The split {split} has no triples"):
+            Graph.from_names("g", {**SPLITS, split: [[], [], []]})
+
+
+def test_save_and_load(graph, tmp_path):
+    graph.save(tmp_path / "new" / "graph")
+    loaded = Graph.load(tmp_path / "new" / "graph")
+
+    assert loaded.name == "g"
+    assert list(loaded.entities.names) == list(graph.entities.names)
+    assert list(loaded.relations.names) == list(graph.relations.names)
+    assert loaded.relations.kind == "relation"
+    for split in SPLITS:
+        np.testing.assert_array_equal(loaded.split(split), graph.split(split))
+    assert loaded.fingerprint == graph.fingerprint
+    assert loaded.labels == {"a": "Anna", "c": "Carl C"}
+
+
+def test_saving_twice_gives_the_same_bytes(graph, tmp_path):
+    for folder in ("one", "two"):
+        graph.save(tmp_path / folder)
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_a_loaded_graph_is_saved_where_it_came_from(tmp_path):
+    """Its triples are mapped from the files that are written."""
+    names = [f"e{number}" for number in range(5_000)]
+    columns = [names, ["r"] * 5_000, names[::-1]]
+    graph = Graph.from_names("g", dict.fromkeys(SPLITS, columns), labels={"e1": "One"})
+    graph.save(tmp_path)
+    dataclasses.replace(Graph.load(tmp_path), labels={}).save(tmp_path)
+    loaded = Graph.load(tmp_path)
+    np.testing.assert_array_equal(loaded.train, graph.train)
+    assert loaded.labels == {}
+    assert not list(tmp_path.glob(".*"))
+
+
+def npy(rest):
+    """The header of a NumPy file up to its shape, and what follows."""
+    header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': {rest}".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(12)
+
+
+def replace_split(triples):
+    return lambda folder: np.save(folder / "valid.npy", triples)
+
+
+def remove(name):
+    return lambda folder: (folder / name).unlink()
+
+
+def write(name, content):
+    return lambda folder: (folder / name).write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (replace_split(np.array([[1, 0, 0]], np.int32)), "was changed since it was saved"),
+        (replace_split(np.array([[4, 0, 0]], np.int32)), r"valid\.npy: expected ids in"),
+        (replace_split(np.array([[0, 2, 0]], np.int32)), r"valid\.npy: expected ids in"),
+        (replace_split(np.array([[0, -1, 0]], np.int32)), r"valid\.npy: expected ids in"),
+        (
+            replace_split(np.array([[3, 0, 0]], np.int64)),
+            r"int32 triples .* received int64 \[1, 3\]",
+        ),
+        (replace_split(np.array([3, 0, 0], np.int32)), r"received int32 \[3\]"),
+        (replace_split(np.array([["a", "b", "c"]], object)), r"Cannot read .*valid\.npy"),
+        (write("train.npy", b"\x93NUMPY"), r"Cannot read .*train\.npy"),
+        (write("train.npy", b""), r"Cannot read .*train\.npy"),
+        (write("train.npy", pickle.dumps(np.zeros([1, 3], np.int32))), r"Cannot read .*train\.npy"),
+        (write("train.npy", b"PK\x05\x06" + bytes(18)), r"Cannot read .*train\.npy"),
+        (write("train.npy", npy(f"({10**15}, 3), }}")), r"Cannot read .*train\.npy"),
+        (write("train.npy", npy(f"({10**30}, 3), }}")), r"Cannot read .*train\.npy"),
+        (write("train.npy", npy("(-1, 3), }")), r"Cannot read .*train\.npy"),
+        (write("train.npy", npy("(1, 3)")), r"Cannot read .*train\.npy"),
+        (write("train.npy", npy("__import__('os').abort()}")), r"Cannot read .*train\.npy"),
+        (write("graph.json", b"[" * 100_000), r"recursion depth .* in graph\.json"),
+        (write("entities.txt", b"a\nb\nc\ne\n"), "was changed since it was saved"),
+        (write("graph.json", b"{}"), r"KeyError\('name'\) in graph\.json"),
+        (write("graph.json", b"["), r"in graph\.json"),
+        (write("labels.tsv", b"a\n"), r"labels\.tsv:1: expected a name, a TAB and a label"),
+        (remove("test.npy"), r"Cannot read .*test\.npy"),
+        (remove("relations.txt"), "Cannot read the relation names"),
+        (remove("graph.json"), "Cannot read the graph"),
+    ],
+)
+def test_load_refuses_what_save_did_not_write(graph, tmp_path, change, message):
+    graph.save(tmp_path)
+    change(tmp_path)
+    with pytest.raises(DataError, match=message):
+        Graph.load(tmp_path)
+
+
+def test_graph_json_holds_name_and_fingerprint(graph, tmp_path):
+    graph.save(tmp_path)
+    assert json.loads((tmp_path / "graph.json").read_text()) == {
+        "name": "g",
+        "fingerprint": graph.fingerprint,
+    }

@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+
+from quatre_tf.data.batches import Share
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.query_batches import Queries, QueryBatches
+
+
+@pytest.fixture
+def graph():
+    """(a r a), (a r b) twice, (c r b), (b s c)."""
+    columns = ["aaacb", "rrrrs", "abbbc"]
+    split = [list(column) for column in columns]
+    return Graph.from_names("small", {"train": split, "valid": split, "test": split})
+
+
+def take(queries, count, *, batch_size=3, seed=5, start=0):
+    batches = QueryBatches(queries, batch_size=batch_size, seed=seed)
+    return list(batches.dataset(start).take(count).as_numpy_iterator())
+
+
+def asked(batch):
+    return list(zip(batch["entities"].tolist(), batch["relations"].tolist(), strict=True))
+
+
+def answers(batch):
+    return {
+        query: set(batch["targets"][batch["rows"] == row].tolist())
+        for row, query in enumerate(asked(batch))
+    }
+
+
+# Entities a, b, c are 0, 1, 2 and relations r, s are 0, 1; 2 and 3 ask for their heads.
+EXPECTED = {
+    (0, 0): {0, 1},
+    (2, 0): {1},
+    (1, 1): {2},
+    (0, 2): {0},
+    (1, 2): {0, 2},
+    (2, 3): {1},
+}
+
+
+def test_every_question_once_with_all_its_answers(graph):
+    queries = Queries(graph)
+    assert len(queries) == 6
+    assert len(queries.targets) == 8
+    (batch,) = take(queries, 1, batch_size=6)
+    assert answers(batch) == EXPECTED
+    np.testing.assert_array_equal(batch["counts"], np.bincount(batch["rows"]))
+
+
+def test_a_pass_asks_every_question_in_an_order_of_its_own(synthetic_graph):
+    queries = Queries(synthetic_graph)
+    size = len(queries) // 4
+    passes = [take(queries, 4, batch_size=size, start=start) for start in (0, 4, 8)]
+    orders = [tuple(query for batch in batches for query in asked(batch)) for batches in passes]
+    assert all(len(set(order)) == 4 * size for order in orders)
+    assert len(set(orders)) == 3
+    # Other seeds have other orders.
+    other = take(queries, 4, batch_size=size, seed=6)
+    assert tuple(query for batch in other for query in asked(batch)) not in orders
+
+
+@pytest.mark.parametrize("seed", [0, -1, 2**62])
+def test_a_batch_is_a_function_of_seed_and_number(synthetic_graph, seed):
+    queries = Queries(synthetic_graph)
+    whole, resumed = take(queries, 6, seed=seed), take(queries, 2, seed=seed, start=4)
+    for one, other in zip(whole[4:], resumed, strict=True):
+        for key in one:
+            np.testing.assert_array_equal(one[key], other[key])
+
+
+@pytest.mark.parametrize("batch_size", [0, 7])
+def test_batch_size_has_bounds(graph, batch_size):
+    with pytest.raises(ValueError, match=rf"in 1 \.\.\. 6, .* Received: {batch_size}"):
+        QueryBatches(Queries(graph), batch_size=batch_size, seed=0)
+
+
+def test_candidates_are_distinct_and_hits_are_the_answers_among_them(synthetic_graph):
+    queries = Queries(synthetic_graph)
+    batches = QueryBatches(queries, batch_size=9, num_candidates=5, seed=1).dataset()
+    drawn = set()
+    for batch in batches.take(150).as_numpy_iterator():
+        candidates = batch["candidates"].tolist()
+        assert candidates == sorted(set(candidates))
+        expected = {
+            (row, candidates.index(target))
+            for row, target in zip(batch["rows"].tolist(), batch["targets"].tolist(), strict=True)
+            if target in candidates
+        }
+        assert set(map(tuple, batch["hits"].tolist())) == expected
+        drawn.update(candidates)
+    assert drawn == set(range(synthetic_graph.num_entities))
+
+
+@pytest.mark.parametrize("num_parts", [2, 3])
+def test_parts_are_the_batch(synthetic_graph, num_parts):
+    """However many replicas share it, a batch has the same questions and candidates."""
+    queries = Queries(synthetic_graph)
+    batches = QueryBatches(queries, batch_size=8, num_candidates=5, seed=3)
+    (whole,) = batches.dataset(7).take(1).as_numpy_iterator()
+    share = Share(num_parts, 0, num_parts)
+    parts = list(batches.dataset(7, share).take(num_parts).as_numpy_iterator())
+    for key in ("entities", "relations", "counts", "targets"):
+        joined = np.concatenate([part[key] for part in parts])
+        np.testing.assert_array_equal(joined, whole[key])
+    for part in parts:
+        np.testing.assert_array_equal(part["candidates"], whole["candidates"])

@@ -1,0 +1,120 @@
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.errors import DataError, UnknownNameError
+
+
+def test_ids_are_positions():
+    vocabulary = Vocabulary(["Japan", "France", "Chad"])
+
+    assert len(vocabulary) == 3
+    assert list(vocabulary.names) == ["Japan", "France", "Chad"]
+    assert vocabulary.id("Chad") == 2
+    ids = vocabulary.ids(["France", "France", "Japan"])
+    assert ids.dtype == np.int32
+    assert ids.tolist() == [1, 1, 0]
+
+
+def test_from_set_sorts_by_code_point_and_ignores_order_and_repeats():
+    # U+FFFF sorts before U+1F600 by code point, but after it by UTF-16 units.
+    names = ["b", "\U0001f600", "a", "\uffff", "Z", "é", "b"]
+
+    vocabulary = Vocabulary.from_set(names)
+
+    assert list(vocabulary.names) == ["Z", "a", "b", "é", "\uffff", "\U0001f600"]
+    assert list(Vocabulary.from_set(names[::-1]).names) == list(vocabulary.names)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        np.array(["b", "a"]),
+        np.array(["b", "a"], dtype=object),
+        np.array([b"b", b"a"], dtype=object),
+        pa.array(["b", "a"]),
+        pa.chunked_array([["b"], ["a"]]),
+        pa.array(["b", "a"]).dictionary_encode(),
+        iter(["b", "a"]),
+    ],
+    ids=lambda names: type(names).__name__,
+)
+def test_names_come_in_many_forms(names):
+    assert list(Vocabulary(names).names) == ["b", "a"]
+
+
+def test_no_names_are_a_vocabulary_too():
+    assert len(Vocabulary([])) == 0
+    assert Vocabulary(["a"]).ids([]).tolist() == []
+
+
+def test_unknown_name_tells_the_first_one_and_the_closest():
+    vocabulary = Vocabulary(["France", "Greece", "Japan", "Jordan"])
+
+    with pytest.raises(UnknownNameError, match=r"Unknown entity 'japn'. Did you mean 'Japan'") as e:
+        vocabulary.ids(["France", "japn", "nothing"])
+
+    assert (e.value.name, e.value.kind, e.value.suggestions[0]) == ("japn", "entity", "Japan")
+
+
+def test_unknown_name_without_anything_close():
+    with pytest.raises(UnknownNameError, match=r"^Unknown relation 'zzz'\.$"):
+        Vocabulary(["likes"], "relation").id("zzz")
+
+
+def test_suggestions_of_a_large_vocabulary_begin_alike():
+    vocabulary = Vocabulary([f"entity_{i:06d}" for i in range(60_000)] + ["France"])
+
+    assert vocabulary.suggest("fran") == ["France"]
+    assert vocabulary.suggest("") == []
+
+
+def test_errors_survive_pickling():
+    error = UnknownNameError("x", "entity", ["y"], "Look again.")
+    copy = pickle.loads(pickle.dumps(error))
+
+    assert str(copy) == str(error) == "Unknown entity 'x'. Did you mean 'y'? Look again."
+    assert copy.suggestions == ("y",)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a", "b", "a"], "entity name 'a' is there more than once"),
+        (["a", ""], "an empty name at position 1"),
+        (["a\nb"], "a line break at position 0"),
+        (["a", None], "received None at position 1"),
+        ([1, 2], "must be strings"),
+        (["\ud800"], "must be strings"),
+    ],
+)
+def test_bad_names_are_refused(names, message):
+    with pytest.raises(DataError, match=message):
+        Vocabulary(names)
+
+
+def test_save_and_load_keep_order_and_odd_names(tmp_path):
+    # All of these are line ends to str.splitlines, none is one to us.
+    names = ["b", " a ", "x\u2028y", "x\x85y", "x\x0cy", "NA", '"quoted"']
+    path = tmp_path / "entities.txt"
+
+    Vocabulary(names).save(path)
+
+    assert path.read_bytes() == ("\n".join(names) + "\n").encode()
+    assert list(Vocabulary.load(path).names) == names
+
+
+def test_load_of_an_empty_file(tmp_path):
+    (tmp_path / "none.txt").write_bytes(b"")
+    assert len(Vocabulary.load(tmp_path / "none.txt")) == 0
+
+
+def test_load_tells_what_is_wrong(tmp_path):
+    with pytest.raises(DataError, match=r"Cannot read the relation names of .*missing.txt"):
+        Vocabulary.load(tmp_path / "missing.txt", "relation")
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
+    with pytest.raises(DataError, match=r"latin\.txt"):
+        Vocabulary.load(tmp_path / "latin.txt")

@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+
+from quatre_tf.data.candidate_sets import CANDIDATE_SETS
+from quatre_tf.data.relation_categories import CATEGORIES, relation_categories
+from quatre_tf.metrics import rank_metrics
+from quatre_tf.ranking import breakdowns
+from quatre_tf.ranking.evaluator import Evaluator
+from tests.quatre_tf.ranking.small_graph import small_graph, small_model
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return small_graph()
+
+
+@pytest.fixture(scope="module")
+def ranks(graph):
+    return Evaluator(graph, candidates=CANDIDATE_SETS).rank(small_model(), "test")
+
+
+@pytest.fixture(scope="module")
+def values(ranks):
+    return ranks.values("realistic")
+
+
+def metrics_of(ranks, candidates, side, chosen):
+    """The figures of some triples, from their ranks alone."""
+    sides = ["head", "tail"] if side == "both" else [side]
+    return rank_metrics([ranks.ranks(candidates, s)[i] for s in sides for i in chosen])
+
+
+def assert_group(group, ranks, candidates, chosen):
+    assert group["num_triples"] == len(chosen)
+    for side in ("both", "head", "tail"):
+        assert group[side] == pytest.approx(metrics_of(ranks, candidates, side, chosen))
+
+
+@pytest.mark.parametrize("candidates", CANDIDATE_SETS)
+def test_relations(ranks, values, graph, candidates):
+    groups = breakdowns.by_relation(ranks, values, graph)[candidates]
+    assert list(groups) == ["likes", "rules"]
+    assert_group(groups["likes"], ranks, candidates, [0, 1, 2])
+    assert_group(groups["rules"], ranks, candidates, [3])
+
+
+@pytest.mark.parametrize("candidates", CANDIDATE_SETS)
+def test_unseen_entities(ranks, values, graph, candidates):
+    """Only f is not in train: in "f likes c"."""
+    unseen = breakdowns.unseen_entities(ranks, values, graph)
+    assert unseen["num_triples"] == 1
+    for side, figures in unseen["candidates"][candidates].items():
+        assert figures == pytest.approx(metrics_of(ranks, candidates, side, [1]))
+
+
+def test_no_unseen_entities(graph):
+    ranks = Evaluator(graph).rank(small_model(), "valid")
+    unseen = breakdowns.unseen_entities(ranks, ranks.values("realistic"), graph)
+    assert unseen == {"num_triples": 0, "candidates": {}}
+
+
+def test_categories_of_the_small_graph(ranks, values, graph):
+    """Over all: rules has 2 heads for 1 tail, likes 11 triples of 6 heads and 5 tails.
+
+    In train rules has 1 triple, and likes 6 triples of 5 heads and 5 tails.
+    """
+    categories = breakdowns.by_category(ranks, values, graph)
+    for candidates in CANDIDATE_SETS:
+        groups = categories["all_splits"][candidates]
+        assert list(groups) == ["M-1", "M-M"]
+        assert_group(groups["M-1"], ranks, candidates, [3])
+        assert_group(groups["M-M"], ranks, candidates, [0, 1, 2])
+        groups = categories["train"][candidates]
+        assert list(groups) == ["1-1"]
+        assert_group(groups["1-1"], ranks, candidates, [0, 1, 2, 3])
+
+
+def test_categories_follow_the_definition(rng):
+    triples = rng.integers(0, [12, 9, 12], [90, 3])
+    # Some relations with one-sided or repeated triples, and one without any.
+    triples = np.concatenate([triples[triples[:, 1] < 6], [[0, 6, i] for i in range(4)]])
+    triples = np.concatenate([triples, [[i, 7, 0] for i in range(4)], [[1, 8, 2]] * 3])
+    found = relation_categories(triples, 10)
+    for relation in range(10):
+        pairs = {(h, t) for h, r, t in triples.tolist() if r == relation}
+        if not pairs:
+            assert found[relation] == -1
+            continue
+        heads_per_tail = len(pairs) / len({t for _, t in pairs})
+        tails_per_head = len(pairs) / len({h for h, _ in pairs})
+        name = f"{'M' if heads_per_tail >= 1.5 else '1'}-{'M' if tails_per_head >= 1.5 else '1'}"
+        assert CATEGORIES[found[relation]] == name
+
+
+@pytest.mark.parametrize(
+    ("pairs", "category"),
+    [
+        # Three triples of two heads: 1.5 tails a head is many already.
+        ([(0, 0), (0, 1), (1, 2)], "1-M"),
+        ([(0, 0), (1, 0), (2, 1)], "M-1"),
+        ([(0, 0), (0, 1), (1, 2), (2, 3)], "1-1"),
+    ],
+)
+def test_threshold_belongs_to_many(pairs, category):
+    triples = np.array([(h, 0, t) for h, t in pairs])
+    (found,) = relation_categories(triples, 1)
+    assert CATEGORIES[found] == category
+
+
+def test_adjusted_mean_rank_index_by_hand(ranks):
+    """Ranks and competitors of test_evaluator.py: 1 - (mean rank - 1) / (mean competitors / 2)."""
+    index = breakdowns.adjusted_mean_rank_index(ranks, "realistic")
+    assert index["all"]["head"] == pytest.approx(1 - 3 / (13 / 2))
+    assert index["all"]["tail"] == pytest.approx(1 - 9 / (17 / 2))
+    assert index["all"]["both"] == pytest.approx(1 - 12 / (30 / 2))
+    assert index["type_constrained"]["tail"] == pytest.approx(1 - 3 / (9 / 2))
+
+
+def test_adjusted_mean_rank_index_without_competitors(graph):
+    evaluator = Evaluator(graph, candidates=["train_type_constrained"])
+    model = small_model()
+    ranks = evaluator.rank(model, "test")
+    for counts in ranks.counts["train_type_constrained"].values():
+        counts.competitors[:] = 0
+    index = breakdowns.adjusted_mean_rank_index(ranks, "realistic")
+    assert index["train_type_constrained"] == {"both": None, "head": None, "tail": None}

@@ -1,0 +1,230 @@
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from quatre_tf import QuatRE
+from quatre_tf.data.candidate_sets import CANDIDATE_SETS
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.errors import ConfigError, TrainingError
+from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf.ranking.tile_runner import TileRunner
+from tests import reference
+from tests.quatre_tf.ranking.small_graph import small_graph, small_model
+
+# Worked out by hand. The numbers are a 1, b 2, c 2, d -1, e 0, f 3; a score is a product of two.
+# Known tails: a likes b c d; b likes b d; f likes c; c rules a. Known heads: a b d like d;
+# a f like c; a b c e like b; b c rule a. Each entry: better, equal, competitors.
+EXPECTED = {
+    "all": {
+        "tail": [
+            (3, 0, 3),  # a likes d, d scores -1: better are a 1, e 0, f 3; b and c are known
+            (1, 1, 5),  # f likes c, c scores 6: better is f 9; equal is b 6; worse a 3, d -3, e 0
+            (1, 1, 4),  # b likes b, b scores 4: better is f 6; equal is c 4; worse a 2, e 0
+            (3, 0, 5),  # c rules a, a scores 2: better are b 4, c 4, f 6; worse d -2, e 0
+        ],
+        "head": [
+            (1, 0, 3),  # a likes d, a scores -1: better is e 0; worse c -2, f -3
+            (0, 0, 4),  # f likes c, f scores 6: worse b 4, c 4, d -2, e 0
+            (1, 0, 2),  # b likes b, b scores 4: better is f 6; worse d -2
+            (1, 0, 4),  # c rules a, c scores 2: better is f 3; worse a 1, d -1, e 0
+        ],
+    },
+    # Heads of likes: a b c d e f, tails: a b c d e; heads of rules: b c, tails: a.
+    "type_constrained": {
+        "tail": [
+            (2, 0, 2),  # a and e are left, better both
+            (0, 1, 4),  # a b d e are left: b is equal
+            (0, 1, 3),  # a c e are left: c is equal
+            (0, 0, 0),  # the only candidate is the answer
+        ],
+        "head": [
+            (1, 0, 3),
+            (0, 0, 4),
+            (1, 0, 2),
+            (0, 0, 0),  # b is left, and known
+        ],
+    },
+    # Heads of likes: a b c d e, tails: a b c d e; heads of rules: b, tails: a.
+    "train_type_constrained": {
+        "tail": [(2, 0, 2), (0, 1, 4), (0, 1, 3), (0, 0, 0)],
+        "head": [
+            (1, 0, 2),  # c and e are left: e is better
+            (0, 0, 4),  # the answer f is not in the set, and is ranked all the same
+            (0, 0, 1),  # d is left
+            (0, 0, 0),  # nobody: b is known, and the answer c is not in the set
+        ],
+    },
+}
+# The ranks of the four triples, as they follow from it: heads, then tails.
+REALISTIC = {
+    "all": ([2, 1, 2, 2], [4, 2.5, 2.5, 4]),
+    "type_constrained": ([2, 1, 2, 1], [3, 1.5, 1.5, 1]),
+    "train_type_constrained": ([2, 1, 1, 1], [3, 1.5, 1.5, 1]),
+}
+PESSIMISTIC_TAILS = {"all": [4, 3, 3, 4], "type_constrained": [3, 2, 2, 1]}
+
+
+@pytest.fixture(scope="module")
+def ranks():
+    return Evaluator(small_graph(), candidates=CANDIDATE_SETS).rank(small_model(), "test")
+
+
+@pytest.mark.parametrize("candidates", CANDIDATE_SETS)
+@pytest.mark.parametrize("side", ["head", "tail"])
+def test_every_count_by_hand(ranks, candidates, side):
+    counts = ranks.counts[candidates][side]
+    found = zip(counts.better, counts.equal, counts.competitors, strict=True)
+    assert list(found) == EXPECTED[candidates][side]
+
+
+@pytest.mark.parametrize("candidates", CANDIDATE_SETS)
+def test_every_rank_by_hand(ranks, candidates):
+    heads, tails = REALISTIC[candidates]
+    assert ranks.ranks(candidates, "head").tolist() == heads
+    assert ranks.ranks(candidates, "tail").tolist() == tails
+    pessimistic = PESSIMISTIC_TAILS.get(candidates, PESSIMISTIC_TAILS["type_constrained"])
+    assert ranks.ranks(candidates, "tail", "pessimistic").tolist() == pessimistic
+
+
+def test_figures_by_hand():
+    result = Evaluator(small_graph()).evaluate(small_model(), "test")
+    assert list(result["candidates"]) == ["all"]
+    both = result["candidates"]["all"]["both"]
+    assert both["mr"] == 20 / 8
+    assert both["mrr"] == pytest.approx((3 / 2 + 1 + 2 / 4 + 2 / 2.5) / 8)
+    assert (both["hits@1"], both["hits@3"], both["hits@10"]) == (1 / 8, 6 / 8, 1)
+    assert result["candidates"]["all"]["head"]["mr"] == 7 / 4
+    assert result["num_triples"] == 4
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_scores_that_are_not_finite_are_refused(value):
+    with pytest.raises(TrainingError, match="NaN or infinite, so it has no ranks"):
+        Evaluator(small_graph()).rank(small_model(e=value), "test")
+
+
+def test_other_errors_are_not_taken_for_it(monkeypatch):
+    error = tf.errors.InvalidArgumentError(None, None, "Matrix products are not reproducible here.")
+
+    def run(*arguments):
+        raise error
+
+    monkeypatch.setattr(TileRunner, "run", run)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not reproducible"):
+        Evaluator(small_graph()).rank(small_model(), "test")
+
+
+@pytest.mark.parametrize("number", [0.0, 2.0])
+def test_a_constant_scorer_is_refused(number):
+    model = small_model(**dict.fromkeys("abcdef", number))
+    with pytest.raises(TrainingError, match="same score, so its ranks would mean nothing"):
+        Evaluator(small_graph(), tie_policy="optimistic").rank(model, "test")
+
+
+def test_sets_in_any_selection_count_alike(ranks):
+    for candidates in (CANDIDATE_SETS[1:], CANDIDATE_SETS[:0:-1], CANDIDATE_SETS[2:]):
+        some = Evaluator(small_graph(), candidates=candidates).rank(small_model(), "test")
+        assert some.candidates == tuple(candidates)
+        for name in candidates:
+            for side in ("head", "tail"):
+                assert_same_counts(some.counts[name][side], ranks.counts[name][side])
+
+
+def assert_same_counts(one, other):
+    np.testing.assert_array_equal(one.better, other.better)
+    np.testing.assert_array_equal(one.equal, other.equal)
+    np.testing.assert_array_equal(one.competitors, other.competitors)
+
+
+def assert_same(one, other):
+    for name, sides in one.counts.items():
+        for side, counts in sides.items():
+            assert_same_counts(counts, other.counts[name][side])
+
+
+@pytest.fixture(scope="module")
+def random_graph():
+    """1,100 test triples: three tiles of queries for heads, one for tails, which have 200 queries
+    of up to a dozen triples; 3,100 entities: two tiles of those.
+    """
+    rng = np.random.default_rng(3)
+    splits = [rng.integers(0, [3100, 5, 3100], [n, 3], np.int32) for n in (3000, 100, 1100)]
+    for split in splits:
+        split[:, 0] %= 40  # hubs, so that there are known answers
+    names = [f"e{i}" for i in range(3100)], [f"r{i}" for i in range(5)]
+    return Graph("random", Vocabulary(names[0]), Vocabulary(names[1], "relation"), *splits)
+
+
+@pytest.mark.parametrize("strategy", ["mirrored", "one_device"], indirect=True)
+def test_replicas_share_the_queries_and_count_the_same(random_graph, strategy):
+    def build():
+        tf.keras.utils.set_random_seed(1)
+        return QuatRE(3100, 5, 8)
+
+    alone = Evaluator(random_graph, candidates=CANDIDATE_SETS).rank(build(), "test")
+    with strategy.scope():
+        model = build()
+    evaluator = Evaluator(random_graph, candidates=CANDIDATE_SETS, strategy=strategy)
+    assert_same(evaluator.rank(model, "test"), alone)
+
+
+def test_a_model_that_was_ranked_is_not_kept(random_graph):
+    model = QuatRE(3100, 5, 8)
+    table = weakref.ref(model.entities.embeddings.value)
+    Evaluator(random_graph).rank(model, "valid")
+    del model
+    gc.collect()
+    assert table() is None
+
+
+def test_ranks_are_the_same_bit_for_bit_at_any_memory_limit(random_graph):
+    model = QuatRE(3100, 5, 8)
+    free = Evaluator(random_graph, candidates=CANDIDATE_SETS).rank(model, "test")
+    for limit in (128, 200, 10_000):
+        evaluator = Evaluator(random_graph, candidates=CANDIDATE_SETS, memory_limit_mb=limit)
+        assert_same(evaluator.rank(model, "test"), free)
+
+
+def test_a_memory_limit_that_cannot_be_kept_is_refused(random_graph):
+    evaluator = Evaluator(random_graph, memory_limit_mb=8)
+    with pytest.raises(ConfigError, match=r"--memory_limit_mb must be at least \d+ .*Received: 8"):
+        evaluator.rank(QuatRE(3100, 5, 8), "test")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_three_sets_equal_a_naive_ranking(seed):
+    """Random graphs with integer scores: unfolded NumPy scores, then candidate by candidate."""
+    rng = np.random.default_rng(seed)
+    splits = [rng.integers(0, [7, 3, 7], [n, 3], np.int32) for n in (12, 4, 15)]
+    names = Vocabulary([f"e{i}" for i in range(7)]), Vocabulary(["x", "y", "z"], "relation")
+    graph = Graph("random", *names, *splits)
+    model = QuatRE(7, 3, 1, variant="quate")
+    model.entities.embeddings.assign(rng.integers(-1, 2, [7, 4]))
+    model.relations.relation.embeddings.assign(np.eye(4)[rng.integers(0, 4, 3)])
+    ranks = Evaluator(graph, candidates=CANDIDATE_SETS).rank(model, "test")
+    for name in CANDIDATE_SETS:
+        for side in ("head", "tail"):
+            counts = ranks.counts[name][side]
+            found = np.stack([counts.better, counts.equal, counts.competitors], axis=1)
+            expected = [naive(graph, model, triple, side, name) for triple in graph.test.tolist()]
+            np.testing.assert_array_equal(found, expected, err_msg=f"{name} {side}")
+
+
+def naive(graph, model, triple, side, candidates):
+    """(better, equal, competitors), with sets of tuples."""
+    column = {"head": 0, "tail": 2}[side]
+    known = {tuple(t) for t in graph.known.tolist()}
+    source = graph.train if candidates == "train_type_constrained" else graph.known
+    slot = {t[column] for t in source.tolist() if t[1] == triple[1]}
+    everyone = range(graph.num_entities) if candidates == "all" else slot
+    replaced = [tuple(e if c == column else x for c, x in enumerate(triple)) for e in everyone]
+    competitors = [t for t in replaced if t not in known]
+    if not competitors:
+        return (0, 0, 0)
+    scores = reference.model_scores(model, competitors)
+    (target,) = reference.model_scores(model, [triple])
+    return ((scores > target).sum(), (scores == target).sum(), len(competitors))

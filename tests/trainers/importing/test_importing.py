@@ -1,0 +1,320 @@
+"""Embeddings of the reference implementation and of OpenKE become runs."""
+
+import dataclasses
+import json
+import pathlib
+import pickle
+
+import numpy as np
+import pytest
+
+from datasets import catalog
+from quatre_tf.errors import ConfigError, DataError
+from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf.run import load_trained
+from tests.golden import NAMES, folder_from, load_golden
+from trainers.importing.imported_run import import_openke
+from trainers.prediction import predicting
+from trainers.training import config as configs
+from trainers.training.fitting import fit
+
+QUATRE_KEYS = ["ent_embeddings.weight", "rel_embeddings.weight", "Whr.weight", "Wtr.weight"]
+NUM_ENTITIES, NUM_RELATIONS = 24, 3
+
+
+@dataclasses.dataclass
+class Files:
+    """What a training with OpenKE leaves behind, and how to import it."""
+
+    folder: pathlib.Path
+    dataset: str
+    names: list[str]
+    relation_names: list[str]
+    weights: dict[str, np.ndarray]
+
+    def write(self):
+        self.write_ids("entity2id.txt", self.names)
+        self.write_ids("relation2id.txt", self.relation_names)
+        tables = {key: np.asarray(value).tolist() for key, value in self.weights.items()}
+        (self.folder / "model.json").write_text(json.dumps(tables))
+
+    def write_ids(self, file, names):
+        lines = [str(len(names)), *(f"{name}\t{i}" for i, name in enumerate(names))]
+        (self.folder / file).write_text("\n".join(lines) + "\n")
+
+    def run(self):
+        return import_openke(
+            self.folder / "model.json",
+            self.dataset,
+            self.folder / "entity2id.txt",
+            self.folder / "relation2id.txt",
+            self.folder / "run",
+        )
+
+    def refused(self, message, error=DataError):
+        with pytest.raises(error, match=message):
+            self.run()
+        assert not (self.folder / "run").exists()
+
+
+@pytest.fixture
+def files(family, tmp_path, rng):
+    """QuatRE of 2 quaternions on the family graph, its ids in an order of their own."""
+    tables = {
+        key: rng.normal(size=(rows, 8)).astype(np.float32)
+        for key, rows in zip(QUATRE_KEYS, [NUM_ENTITIES, *[NUM_RELATIONS] * 3], strict=True)
+    }
+    names = [f"p{i}" for i in rng.permutation(NUM_ENTITIES)]
+    files = Files(tmp_path, str(family), names, ["sibling_of", "child_of", "parent_of"], tables)
+    files.write()
+    return files
+
+
+class Bomb:
+    """Goes off when something unpickles it."""
+
+    unpickled = False
+
+    def __reduce__(self):
+        return setattr, (Bomb, "unpickled", True)
+
+
+def hamilton(q, p):
+    """Quaternions on the first axis; the paper's equation."""
+    (a, b, c, d), (e, f, g, h) = q, p
+    return np.stack(
+        [
+            a * e - b * f - c * g - d * h,
+            b * e + a * f - d * g + c * h,
+            c * e + d * f + a * g - b * h,
+            d * e - c * f + b * g + a * h,
+        ]
+    )
+
+
+def unit(row):
+    quaternions = row.reshape(4, -1).astype(np.float64)
+    return quaternions / np.linalg.norm(quaternions, axis=0)
+
+
+def score(files, head, relation, tail):
+    """The reference's score of names, from the tables as they are in the file."""
+    entity, relation_table, *rotations = (files.weights.get(key) for key in QUATRE_KEYS)
+    row = files.relation_names.index(relation)
+    one = np.stack([np.ones(2), *np.zeros((3, 2))])
+    turns = [one if table is None else unit(table[row]) for table in rotations]
+    head, tail = (entity[files.names.index(name)].reshape(4, -1) for name in (head, tail))
+    left = hamilton(hamilton(head, turns[0]), unit(relation_table[row]))
+    return np.sum(left * hamilton(tail, turns[1]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_golden_tables_have_the_reference_s_metrics(name, tmp_path):
+    golden = load_golden(name)
+    folder_from("QUATRE_MANUAL_DIR")
+    tables = [golden.final_entity, golden.final_relation]
+    tables += [golden.final_head_rotation, golden.final_tail_rotation]
+    weights = dict(zip(QUATRE_KEYS, tables, strict=True))
+    files = Files(tmp_path, name, golden.entity_names, golden.relation_names, weights)
+    files.write()
+    files.run()
+    trained = load_trained(tmp_path / "run")
+    result = Evaluator(trained.graph, "optimistic").evaluate(trained.model, "test")
+    for side, row in {"both": "averaged", "head": "head", "tail": "tail"}.items():
+        expected = golden.meta["metrics"][f"{row}(filter)"]
+        received = {metric: result["candidates"]["all"][side][metric] for metric in expected}
+        assert received == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("left_out", "variant"),
+    [(None, "quatre"), ("Wtr.weight", "quatre_head"), ("Whr.weight", "quatre_tail")],
+)
+def test_variants_keep_their_scores(files, left_out, variant):
+    files.weights.pop(left_out, None)
+    files.write()
+    assert files.run().embeddings.variant == variant
+    trained = load_trained(files.folder / "run")
+    answers = predicting.complete(trained, head="p3", relation="child_of", top_k=99)
+    assert len(answers) > 20
+    for answer in answers:
+        expected = score(files, "p3", "child_of", answer.entity)
+        assert answer.score == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+def test_quate_component_tables(files):
+    """A file of QuatE scores like a one-sided QuatRE whose rotation is 1."""
+    entity, relation = (files.weights[key] for key in QUATRE_KEYS[:2])
+    files.weights = {
+        **{
+            f"emb_{c}_a.weight": part
+            for c, part in zip("sxyz", np.split(entity, 4, 1), strict=True)
+        },
+        **{
+            f"rel_{c}_b.weight": part
+            for c, part in zip("sxyz", np.split(relation, 4, 1), strict=True)
+        },
+        "rel_w.weight": np.ones((NUM_RELATIONS, 2)),
+        "fc.weight": np.ones((50, 100)),
+        **{f"bn.{name}": np.ones(2) for name in ("weight", "bias", "running_mean", "running_var")},
+        "bn.num_batches_tracked": 0,
+    }
+    files.write()
+    assert files.run().embeddings.variant == "quate"
+    files.weights = dict(zip(QUATRE_KEYS, (entity, relation), strict=False))
+    trained = load_trained(files.folder / "run")
+    for answer in predicting.complete(trained, tail="p9", relation="parent_of", top_k=5):
+        expected = score(files, answer.entity, "parent_of", "p9")
+        assert answer.score == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+def test_run_says_what_it_is_and_what_comes_next(files):
+    described = files.run().describe()
+    assert "Imported quatre, 2 quaternions per embedding: 24 entities and 3 relations" in described
+    assert f"python -m trainers.evaluate --run_dir={files.folder}/run" in described
+    config = configs.TrainConfig.from_file(files.folder / "run" / "config.json")
+    assert (config.dataset, config.variant, config.embedding_dim) == (files.dataset, "quatre", 2)
+    origin = json.loads((files.folder / "run" / "imported_from.json").read_text())
+    assert pathlib.Path(origin["files"][0]["path"]).name == "model.json"
+    assert not (files.folder / "run" / "test_metrics.json").exists()
+
+
+def test_imported_run_cannot_be_resumed_or_overwritten(files):
+    files.run()
+    config = configs.TrainConfig.from_file(files.folder / "run" / "config.json")
+    with pytest.raises(ConfigError, match=r"There is no checkpoint in .* to resume from"):
+        fit(config, files.folder / "run", resume=True)
+    with pytest.raises(ConfigError, match=r"run already holds a run\. Choose another --run_dir"):
+        files.run()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"model\.json is not JSON: expected .* received b'' at its start"),
+        (b"Epoch 1", r"is not JSON: .* received b'Epoch 1'"),
+        (b'{"ent_embeddings.weight": [[1.0, 2', "is not JSON .* Was it copied to the end"),
+        (b"PK\x03\x04", "is a PyTorch checkpoint: .* Checkpoints are not read"),
+        (b"\x80\x02}q\x00.", "is a PyTorch checkpoint"),
+        (b"{}", r"ent_embeddings\.weight, .* missing\. .* received none"),
+        (b'{"Whr.weight": {"a": [1]}}', r"Whr\.weight: expected a table, a vector or a number"),
+        (b'{"Whr.weight": [[1.0, 2.0], [3.0]]}', "expected a table .* with rows of one width"),
+        (b'{"Whr.weight": [[1.0, "x"]]}', r"byte 16: expected a list of numbers, received"),
+        (b'{"Whr.weight": [[1.0, 2.0.0]]}', r"byte 16: expected a list of numbers, received"),
+        (b'{"Whr.weight": [[1.0, "2.0"]]}', r"byte 16: expected a list of numbers, received"),
+        (b'{"Whr.weight": [[1.0, true]]}', r"byte 16: expected a list of numbers, received"),
+        (b'{"Whr.weight": [[null]]}', r"byte 16: expected a list of numbers, received"),
+        (b'{"Whr.weight": [[1' + b"0" * 400 + b"]]}", r"byte 16: expected a list of numbers"),
+        (b'{"Whr.weight": 1' + b"0" * 400 + b"}", r"Whr\.weight: expected a table of numbers"),
+        (b'{"Whr.weight": "0", "a": [1]}', r"Whr\.weight: expected a table, a vector or a number"),
+        (b'{"Whr.weight": [1], "Whr.weight": [2]}', r"is not JSON .a key is there twice"),
+        (b'{"Whr.weight": ' + b"[" * 100_000, r"is not JSON .maximum recursion depth"),
+        (b'{"Whr.weight": [[[1.0]]]}', r"Whr\.weight: expected a table, a vector or a number"),
+        (
+            pickle.dumps({"Whr.weight": Bomb()}),
+            "is a PyTorch checkpoint: .* runs whatever code is in it",
+        ),
+        (pickle.dumps(Bomb(), protocol=0), "is not JSON"),
+    ],
+)
+def test_broken_weights_file(files, content, message):
+    (files.folder / "model.json").write_bytes(content)
+    files.refused(message)
+    assert not Bomb.unpickled
+
+
+def test_missing_files_are_named(files):
+    for name in ("model.json", "entity2id.txt", "relation2id.txt"):
+        (files.folder / name).unlink()
+        files.refused(f"Cannot read .*{name}: No such file")
+        files.write()
+
+
+@pytest.mark.parametrize("key", QUATRE_KEYS[:2])
+def test_missing_key_lists_what_was_found(files, key):
+    del files.weights[key]
+    files.write()
+    files.refused(rf"{key} missing.*received .*Whr\.weight, Wtr\.weight\.$")
+
+
+def test_translation_models_are_not_taken_for_quatre(files):
+    del files.weights["Whr.weight"], files.weights["Wtr.weight"]
+    files.write()
+    files.refused(r"Whr\.weight or Wtr\.weight missing")
+    files.weights |= {"Whr.weight": np.ones((3, 8)), "norm_vector.weight": np.ones((3, 8))}
+    files.write()
+    files.refused(r"holds norm_vector\.weight beside .*another model than QuatRE and QuatE")
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ([(24, 6), (3, 6), (3, 6), (3, 6)], "width divisible by 4, .*received .*[24, 6]"),
+        ([(24, 8), (3, 4), (3, 8), (3, 8)], r"tables of one width, .*rel_embeddings.weight \[3, 4"),
+        ([(24, 8), (3, 8), (8,), (3, 8)], r"tables \[rows, width\], received .*Whr.weight \[8\]"),
+        ([(23, 8), (3, 8), (3, 8), (3, 8)], "a table of 23 rows for 24 names"),
+        ([(24, 8), (3, 8), (3, 8), (4, 8)], "a table of 4 rows for 3 names"),
+    ],
+)
+def test_wrong_shapes(files, shapes, message):
+    files.weights = {k: np.ones(shape) for k, shape in zip(QUATRE_KEYS, shapes, strict=True)}
+    files.write()
+    files.refused(message)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+def test_values_that_are_not_finite(files, value):
+    table = files.weights["ent_embeddings.weight"].astype(np.float64)
+    table[7, 3] = value
+    files.weights["ent_embeddings.weight"] = table
+    files.write()
+    files.refused(r"ent_embeddings\.weight holds NaN or infinite values: 1 of 192, .* in row 7")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "txt:1: expected the number of names alone"),
+        ("a\t0\nb\t1\nc\t2\n", "txt:1: expected the number of names alone, received"),
+        ("4\na\t0\nb\t1\nc\t2\n", "promises 4 names, received 3"),
+        ("3\na\t0\nb\t1\nc\t1\n", "'b' and 'c' both have the id 1"),
+        ("3\na\t1\nb\t2\nc\t3\n", "'c' has the id 3. Expected ids from 0 to 2"),
+        ("3\na\t0\nb\t1\na\t2\n", "txt:4: the name 'a' is there a second time"),
+        ("3\na\t0\nb c\t1\nc\t2\n", "txt:3: expected a name without spaces, .* received b'b c 1'"),
+        ("3\na\t0\nb\t-1\nc\t2\n", "txt:3: expected a name without spaces"),
+        ("9" * 5000 + "\n", "txt:1: expected the number of names alone"),
+        ("1\na\t" + "9" * 5000 + "\n", "txt:2: expected a name without spaces"),
+        ("0\n", "have the same relation names: of family's 3, 3 .* missing in the file"),
+    ],
+)
+def test_broken_id_file(files, text, message):
+    (files.folder / "relation2id.txt").write_text(text)
+    files.refused(message)
+
+
+def test_id_file_with_spaces_and_crlf(files):
+    lines = ["3", "sibling_of 0", "child_of   1", "parent_of 2", ""]
+    (files.folder / "relation2id.txt").write_bytes("\r\n".join(lines).encode())
+    files.run()
+
+
+def test_names_of_another_graph(files):
+    files.names[:2] = ["q1", "q2"]
+    files.write()
+    files.refused(
+        r"of family's 24, 2 \(for example 'p\d+'\) are missing in the file; of the file's 24, "
+        r"2 \(for example 'q1'\) are unknown to family"
+    )
+
+
+def test_entity_that_the_data_set_does_not_have(files):
+    files.names.append("q1")
+    files.weights["ent_embeddings.weight"] = np.ones((25, 8))
+    files.write()
+    files.refused(r"none are missing in the file; of the file's 25, 1 \(for example 'q1'\) is unk")
+
+
+def test_graph_of_the_run_is_that_of_the_data_set(files):
+    files.run()
+    graph = load_trained(files.folder / "run").graph
+    assert graph.fingerprint == catalog.load(files.dataset).fingerprint

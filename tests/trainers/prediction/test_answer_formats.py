@@ -1,0 +1,116 @@
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from quatre_tf.errors import DataError
+from trainers.prediction.formats import Block, Report, as_table, write
+
+COLUMNS = ["head", "rank", "entity", "label", "score", "because"]
+FACT = {
+    "relation": "r",
+    "head": "Q5",
+    "head_label": "five",
+    "tail": "Q6",
+    "tail_label": None,
+    "answer_similarity": 0.5,
+    "given_similarity": -0.25,
+}
+ROWS = [
+    {"rank": 1, "entity": 'a,"b"', "label": None, "score": 0.1 + 0.2, "because": [FACT]},
+    {"rank": 2, "entity": "日本", "label": "two\nlines", "score": -1e-9, "because": []},
+]
+REPORT = Report(COLUMNS, [Block("(x, r, ?)", {"head": "x"}, ROWS), Block("(y, r, ?)", {}, [])])
+
+
+def expected(**changes):
+    return [{"head": "x", **row, **changes} for row in ROWS]
+
+
+def test_json_holds_every_digit(capsys):
+    write(REPORT, "json")
+    assert json.loads(capsys.readouterr().out) == expected()
+
+
+def test_csv_has_a_header_and_nothing_for_none(capsys):
+    write(REPORT, "csv")
+    header, *rows = csv.reader(io.StringIO(capsys.readouterr().out, newline=""))
+    assert header == COLUMNS
+    rows = [dict(zip(header, row, strict=True)) for row in rows]
+    for row in rows:
+        row |= {"rank": int(row["rank"]), "score": float(row["score"])}
+        row |= {"because": json.loads(row["because"]), "label": row["label"] or None}
+    assert rows == expected()
+
+
+@pytest.mark.parametrize(("form", "text"), [("json", "[]\n"), ("csv", ",".join(COLUMNS) + "\n")])
+def test_nothing_is_still_well_formed(capsys, form, text):
+    write(Report(COLUMNS, []), form)
+    assert capsys.readouterr().out == text
+
+
+def test_table_leaves_out_empty_columns():
+    row = {"rank": 1, "entity": "France", "label": None, "score": 1.5, "known_from": "test"}
+    lines = ["rank  entity  score  known from", "1     France  1.500        test"]
+    assert as_table([row]).splitlines() == lines
+
+
+def test_tables_with_titles_and_reasons(capsys):
+    rows = [ROWS[0]]
+    write(Report(COLUMNS, [Block("(x, r, ?)", {}, rows), Block("(y, r, ?)", {}, [])]), "table")
+    assert capsys.readouterr().out == (
+        "(x, r, ?)\n"
+        "rank  entity  score\n"
+        '1      a,"b"  0.300\n'
+        "    like (Q5 five, r, Q6): answer 0.50, given -0.25\n"
+        "\n"
+        "(y, r, ?)\n"
+        "No candidates are left.\n"
+    )
+
+
+def test_a_file_appears_complete_or_not_at_all(tmp_path, capsys):
+    path = tmp_path / "answers.json"
+    path.write_text("before")
+
+    def failing():
+        yield REPORT.blocks[0]
+        raise DataError("broken")
+
+    with pytest.raises(DataError, match="broken"):
+        write(Report(COLUMNS, failing()), "json", str(path))
+    assert [p.name for p in tmp_path.iterdir()] == ["answers.json"]
+    assert path.read_text() == "before"
+    write(REPORT, "json", str(path))
+    assert json.loads(path.read_text()) == expected()
+    assert [p.name for p in tmp_path.iterdir()] == ["answers.json"]
+    assert capsys.readouterr().out == ""
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    write(REPORT, "csv", os.devnull)
+    assert not os.path.isfile(os.devnull)
+    with pytest.raises(DataError, match=r"Cannot write .*No such file or directory"):
+        write(REPORT, "csv", str(tmp_path / "nowhere" / "answers.csv"))
+    with pytest.raises(DataError, match=r"Cannot write .*Is a directory"):
+        write(REPORT, "csv", str(tmp_path))
+
+
+def test_a_reader_may_leave():
+    code = (
+        "from trainers.prediction.formats import Block, Report, write\n"
+        "rows = [{'rank': i} for i in range(100_000)]\n"
+        "write(Report(['rank'], [Block('', {}, rows)]), 'csv')"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"rank\n"
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 0
+    process.stderr.close()

@@ -1,0 +1,145 @@
+"""What `python -m trainers.predict` shows, and what it refuses."""
+
+import csv
+import dataclasses
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from quatre_tf.run import Trained
+from saved_models.calibration import Calibration
+from saved_models.platt import Curves
+from tests.quatre_tf.ranking.small_graph import small_graph, small_model
+from trainers.prediction import predicting
+from trainers.prediction import reports as answer_reports
+from trainers.prediction.formats import write
+from trainers.prediction.predicting import Options
+from trainers.prediction.questions import Question
+from trainers.prediction.reports import report_answers, report_missing
+
+QUESTIONS = [Question("likes", "b", "tail"), Question("rules", "a", "head")]
+LABELS = {"a": "Ann", "c": "Cleo"}
+
+
+@pytest.fixture
+def trained(tmp_path, monkeypatch):
+    """Scores are products of the entities' numbers; a probability is logistic(score - 1)."""
+    curves = np.array([[1.0, -1.0]] * 2)
+    for module in (predicting, answer_reports):
+        monkeypatch.setattr(
+            module, "calibration_of", lambda _: Calibration(Curves(curves[0], curves))
+        )
+    graph = dataclasses.replace(small_graph(), labels=LABELS)
+    return Trained(small_model(), graph, tmp_path)
+
+
+def logistic(score):
+    return pytest.approx(1 / (1 + np.exp(1 - score)), rel=1e-5)
+
+
+def written(capsys, report, form):
+    write(report, form)
+    return capsys.readouterr().out
+
+
+def test_answers_as_json(trained, capsys):
+    """b likes f 3 * 2, c 2 * 2, a 1 * 2; d and b are known. Of heads of a, b and c are known."""
+    out = written(capsys, report_answers(trained, QUESTIONS, Options(2), False), "json")
+    expected = [
+        (("b", "likes", "?"), 1, "f", None, 6.0),
+        (("b", "likes", "?"), 2, "c", "Cleo", 4.0),
+        (("?", "rules", "a"), 1, "f", None, 3.0),
+        (("?", "rules", "a"), 2, "a", "Ann", 1.0),
+    ]
+    for row, (asked, rank, entity, label, score) in zip(json.loads(out), expected, strict=True):
+        assert row == {
+            **dict(zip(("head", "relation", "tail"), asked, strict=True)),
+            "rank": rank,
+            "entity": entity,
+            "label": label,
+            "score": score,
+            "probability": logistic(score),
+            "known_from": None,
+        }
+
+
+def test_answers_as_tables(trained, capsys):
+    options = Options(3, include_known=True)
+    out = written(capsys, report_answers(trained, QUESTIONS[1:], options, True), "table")
+    assert out.splitlines() == [
+        "(?, rules, a (Ann))",
+        "rank  entity  label  score  probability  known from",
+        "1          f         3.000       0.8808",
+        "2          b         2.000       0.7311       train",
+        "3          c   Cleo  2.000       0.7311        test",
+    ]
+
+
+def test_missing_facts_as_csv(trained, capsys):
+    out = written(capsys, report_missing(trained, "Likes", Options(2, candidates="seen")), "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(r["relation"], r["rank"], r["head"], r["head_label"], r["tail"]) for r in rows] == [
+        ("likes", "1", "b", "", "c"),
+        ("likes", "2", "b", "", "a"),
+    ]
+    assert [r["tail_label"] for r in rows] == ["Cleo", "Ann"]
+    assert [float(r["score"]) for r in rows] == [4.0, 2.0]
+    assert [float(r["probability"]) for r in rows] == [logistic(4), logistic(2)]
+
+
+def test_explanations_come_with_labels(trained, capsys):
+    """All positive numbers have the cosine 1; of equal ones the first in the alphabet."""
+    alike = {"answer_similarity": 1.0, "given_similarity": 1.0}
+    fact = {
+        "relation": "likes",
+        "head": "c",
+        "head_label": "Cleo",
+        "tail": "a",
+        "tail_label": "Ann",
+    }
+    report = report_missing(trained, "likes", Options(1, candidates="seen", explain=1))
+    (row,) = json.loads(written(capsys, report, "json"))
+    assert row["because"] == [{**fact, **alike}]
+
+    fact |= {"relation": "rules", "head": "b", "head_label": None}
+    report = report_answers(trained, QUESTIONS[1:], Options(1, explain=1), False)
+    (row,) = json.loads(written(capsys, report, "json"))
+    assert row["because"] == [{**fact, **alike}]
+
+
+def test_no_probability_column_without_a_calibration(trained, capsys, monkeypatch):
+    for module in (predicting, answer_reports):
+        monkeypatch.setattr(module, "calibration_of", lambda _: None)
+    for report in (
+        report_answers(trained, QUESTIONS, Options(2), False),
+        report_missing(trained, "likes", Options(2)),
+    ):
+        assert all("probability" not in row for row in json.loads(written(capsys, report, "json")))
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--relation=r"], "Received: --relation."),
+        (["--head=a", "--tail=b", "--relation=r"], "Received: --head, --tail, --relation."),
+        (["--queries=q.tsv", "--relation=r"], "Received: --relation, --queries."),
+        (["--missing", "--relation=r", "--include_known"], "leave --include_known out."),
+        (["--queries=nowhere.tsv"], "Cannot read nowhere.tsv: No such file or directory."),
+    ],
+)
+def test_refused_before_tensorflow(tmp_path, flags, message):
+    code = (
+        "import sys, runpy; sys.modules['tensorflow'] = None; sys.modules['keras'] = None;"
+        f"sys.argv = ['predict', '--run_dir={tmp_path}', *{flags}];"
+        "runpy.run_module('trainers.predict', run_name='__main__')"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: ")
+    assert message in result.stderr

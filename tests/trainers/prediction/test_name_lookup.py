@@ -1,0 +1,69 @@
+import pytest
+
+from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.errors import DataError, UnknownNameError
+from trainers.prediction.name_lookup import NameLookup
+
+LABELS = {
+    "Q1": "El Paso",
+    "Q2": "Springfield",
+    "Q3": "Springfield",
+    "Q4": "el  paso",
+    "Q5": "q6",
+    "Q6": "Lyon",
+    "Q7": "",
+    "Q9": "Unique Place",
+}
+
+
+@pytest.fixture
+def lookup():
+    return NameLookup(Vocabulary([f"Q{i}" for i in range(1, 10)]), LABELS)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("Q2", "Q2"),  # a name
+        ("El Paso", "Q1"),  # a label, though another differs in case only
+        ("el paso", "Q4"),  # white space of the label counts once
+        ("unique  PLACE", "Q9"),  # a label in another case
+        ("q9", "Q9"),  # a name in another case
+        ("q6", "Q5"),  # a label as it is written, before a name in another case
+        ("Q6", "Q6"),  # a name before a label in another case
+    ],
+)
+def test_what_is_meant(lookup, given, name):
+    assert lookup.name(given) == name
+
+
+def test_a_label_of_several_lists_their_names(lookup):
+    message = (
+        r"Expected one entity, received 'springfield', which may be any of 2: "
+        r"Q2 \(Springfield\), Q3 \(Springfield\)\. Give the name\."
+    )
+    with pytest.raises(DataError, match=message):
+        lookup.name("springfield")
+    with pytest.raises(DataError, match=r"any of 2: Q1 .*, Q4"):
+        lookup.name("EL PASO")
+
+
+def test_a_long_list_is_cut():
+    names = [f"Q{i}" for i in range(9)]
+    lookup = NameLookup(Vocabulary(names), dict.fromkeys(names, "Same"))
+    with pytest.raises(DataError, match=r"any of 9: Q0 .*Q4 \(Same\) and 4 more\."):
+        lookup.name("same")
+
+
+def test_unknown_names_have_the_closest_names_and_labels(lookup):
+    with pytest.raises(UnknownNameError, match=r"entity 'Springfeld'.*'Springfield'"):
+        lookup.name("Springfeld")
+    with pytest.raises(UnknownNameError, match=r"'Q9x'. Did you mean 'Q9'"):
+        lookup.name("Q9x")
+    with pytest.raises(UnknownNameError, match=r"^Unknown entity ''\.$"):
+        lookup.name("")
+
+
+def test_shown_with_its_label_if_there_is_one(lookup):
+    assert [lookup.shown(name) for name in ("Q6", "Q7", "Q8")] == ["Q6 (Lyon)", "Q7", "Q8"]
+    assert [lookup.label(name) for name in ("Q6", "Q7", "Q8")] == ["Lyon", None, None]

@@ -1,0 +1,94 @@
+import gzip
+
+import pytest
+
+from quatre_tf.errors import DataError
+from tests.quatre_tf.ranking.small_graph import small_graph
+from trainers.prediction.questions import Question, QuestionReader, read_lines
+
+
+@pytest.fixture
+def reader():
+    return QuestionReader(small_graph())
+
+
+def test_both_directions(reader):
+    assert reader.question("a", "likes", "?") == Question("likes", "a", "tail")
+    assert reader.question("?", "LIKES", "b") == Question("likes", "b", "head")
+    assert reader.question("?", "likes", "b").fields == ("?", "likes", "b")
+    assert reader.question("b", "likes", "?").fields == ("b", "likes", "?")
+
+
+@pytest.mark.parametrize("ends", [("?", "?"), ("a", "b")])
+def test_one_place_is_asked_for(reader, ends):
+    with pytest.raises(DataError, match=r"'\?' in the place of either head or tail, received"):
+        reader.question(ends[0], "likes", ends[1])
+
+
+TABS = '\ufeffa\tlikes\t?\r\n?\trules\t"b"\n\n'
+COMMAS = 'a,likes,?\r\n?,"rules","""b"""\r\n'
+
+
+@pytest.mark.parametrize(("name", "text"), [("q.tsv", TABS), ("q.txt", TABS), ("q.csv", COMMAS)])
+@pytest.mark.parametrize("compress", [False, True])
+def test_files(tmp_path, name, text, compress):
+    path = tmp_path / (f"{name}.gz" if compress else name)
+    path.write_bytes(gzip.compress(text.encode()) if compress else text.encode())
+    fields = [["a", "likes", "?"], ["?", "rules", '"b"']]
+    assert read_lines(path) == [(f"{path}:{i}", f) for i, f in enumerate(fields, start=1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("q.tsv", b"", "expected questions, received an empty file"),
+        ("q.tsv", b"a\xff", "expected UTF-8 text"),
+        ("q.csv", b'"a', "expected CSV, received unexpected end of data"),
+        ("q.gz", b"no gzip", "expected a whole gzip file"),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path, name, data, message):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(DataError, match=f"{name}: {message}"):
+        read_lines(tmp_path / name)
+    with pytest.raises(DataError, match="Cannot read"):
+        read_lines(tmp_path / "missing.tsv")
+
+
+def numbered(*lines):
+    return [(f"q.tsv:{number}", line.split("|")) for number, line in enumerate(lines, start=1)]
+
+
+def test_questions_of_lines(reader):
+    questions = reader.questions(numbered("a|likes|?", "?|rules|f"))
+    assert questions == [Question("likes", "a", "tail"), Question("rules", "f", "head")]
+
+
+def test_one_bad_line_is_one_line(reader):
+    with pytest.raises(DataError) as error:
+        reader.questions(numbered("a|likes|?", "a|like|?"))
+    assert str(error.value) == "q.tsv:2: Unknown relation 'like'. Did you mean 'likes'?"
+
+
+def test_all_bad_lines_are_told_together(reader):
+    lines = numbered("a|likes", "a|likes|?", "a||?", "x|likes|?", "a|likes|b")
+    with pytest.raises(DataError) as error:
+        reader.questions(lines)
+    first, *rest = str(error.value).split("\n  ")
+    assert first == "4 lines cannot be asked."
+    starts = [
+        "q.tsv:1: expected three fields (head, relation, tail), received 2: ['a', 'likes'].",
+        "q.tsv:3: expected three fields (head, relation, tail), received 3: ['a', '', '?'].",
+        "q.tsv:4: Unknown entity 'x'.",
+        "q.tsv:5: expected '?' in the place of either head or tail, received 'a' and 'b'.",
+    ]
+    assert [line[: len(start)] for line, start in zip(rest, starts, strict=True)] == starts
+
+
+def test_ten_bad_lines_are_enough(reader):
+    with pytest.raises(DataError) as error:
+        reader.questions(numbered(*["x|likes|?"] * 12))
+    first, *rest = str(error.value).split("\n  ")
+    assert first == "The first 10 lines that cannot be asked:"
+    assert rest[-1].startswith("q.tsv:10: ")
+    assert len(rest) == 10

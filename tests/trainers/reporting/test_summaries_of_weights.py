@@ -1,0 +1,127 @@
+"""Figures of the weights, against numbers worked out by hand on a graph of a dozen triples."""
+
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from quatre_tf import QuatRE
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import DataError
+from quatre_tf.ranking.evaluator import Evaluator
+from tests.quatre_tf.ranking.small_graph import small_graph, small_model
+from tests.trainers.reporting.summary_events import read_tensors
+from trainers.reporting.tensorboard import table_norms
+from trainers.reporting.tensorboard.separation import LabelledTriples, area_under_curve
+from trainers.reporting.tensorboard.validation import ValidationSummaries
+from trainers.training.config import TrainConfig
+
+
+def graph_of(train, valid):
+    splits = {"train": train, "valid": valid, "test": train[:1]}
+    columns = {name: tuple(zip(*rows, strict=True)) for name, rows in splits.items()}
+    return Graph.from_names("g", columns)
+
+
+def written(folder, graph, model):
+    """What a validation at step 7 writes."""
+    ranks = Evaluator(graph).rank(model, "valid")
+    with tf.summary.create_file_writer(str(folder)).as_default(step=7):
+        ValidationSummaries(TrainConfig("small", embedding_dim=1), graph).write(model, ranks)
+    return {tag: values[7] for tag, values in read_tensors(folder).items()}
+
+
+def test_values_of_a_validation(tmp_path):
+    logged = written(tmp_path, small_graph(), small_model())
+    # c likes b: ranks 2.5 (f better, c alike) and 2 (f better); d likes d: ranks 1 and 1.
+    expected = ((1 / 2.5 + 1 / 2) / 2 + 1) / 2
+    assert logged["valid/per_relation/01_likes"] == pytest.approx(expected)
+    # Numbers 1, 2, 2, -1, 0, 3 and two relations of length one.
+    assert logged["tables/entities"] == pytest.approx(math.sqrt(19))
+    assert logged["tables/relation"] == pytest.approx(math.sqrt(2))
+    for tag, count, low, high in (
+        ("moduli/entities", 6, 0, 3),
+        ("moduli/relation", 2, 1, 1),
+        ("rotation_angles/w_r", 2, 0, 0),
+        ("scores/true", 2, 1, 4),
+    ):
+        buckets = logged[tag]
+        assert buckets[:, 2].sum() == count, tag
+        filled = buckets[buckets[:, 2] > 0]
+        assert filled[0, 0] <= low <= filled[0, 1] + 1e-6, tag
+        assert filled[-1, 0] - 1e-6 <= high <= filled[-1, 1] + 1e-6, tag
+    assert logged["scores/corrupted"][:, 2].sum() == 2
+
+
+def test_relations_are_numbered_by_frequency_and_safe(tmp_path):
+    train = [("a", "/film/genre", "b"), ("b", "_near", "c"), ("c", "_near", "a")]
+    valid = [("a", "/film/genre", "c"), ("a", "_near", "c"), ("b", "_near", "a")]
+    graph = graph_of(train, valid)
+    model = QuatRE(3, 2, 1, variant="quate")
+    tags = {tag for tag in written(tmp_path, graph, model) if tag.startswith("valid/")}
+    assert tags == {"valid/per_relation/01_near", "valid/per_relation/02_film.genre"}
+
+
+def test_only_the_most_frequent_relations(tmp_path, monkeypatch):
+    monkeypatch.setattr("trainers.reporting.tensorboard.validation.NUM_RELATIONS", 1)
+    train = [("a", "r", "b"), ("b", "s", "c")]
+    valid = [("a", "s", "c"), ("b", "s", "a"), ("c", "r", "b")]
+    tags = written(tmp_path, graph_of(train, valid), QuatRE(3, 2, 1))
+    assert [tag for tag in tags if tag.startswith("valid/")] == ["valid/per_relation/01_s"]
+
+
+def test_norm_is_read_in_parts(monkeypatch, rng):
+    monkeypatch.setattr(table_norms, "_FLOATS_AT_ONCE", 24)
+    model, values = QuatRE(7, 1, 2), rng.normal(size=(7, 8))
+    model.entities.embeddings.assign(values)
+    assert table_norms.frobenius_norm(model.entities) == pytest.approx(np.linalg.norm(values))
+
+
+def test_rows_are_sampled_within_a_bound(monkeypatch):
+    monkeypatch.setattr(table_norms, "NUM_QUATERNIONS", 6)
+    table = QuatRE(10, 1, 2).entities
+    rows = table_norms.sample_rows(table, seed=1)
+    assert len(set(rows)) == 3
+    np.testing.assert_array_equal(rows, table_norms.sample_rows(table, seed=1))
+
+
+def test_rotation_angles():
+    """Of the quaternions 2, 3j and -1 - i."""
+    model = QuatRE(1, 3, 1, variant="quate", normalize_relations=False)
+    model.relations.relation.embeddings.assign([[2, 0, 0, 0], [0, 0, 3, 0], [-1, -1, 0, 0]])
+    angles = table_norms.rotation_angles(model, np.array([0, 1, 2]))
+    np.testing.assert_allclose(angles[:, 0], [0, math.pi / 2, 3 * math.pi / 4], rtol=1e-6)
+
+
+def test_corrupted_triples_are_unknown():
+    """Only c can stand for b in (a, r, b), and only b for a: a, b and c, b are known."""
+    train = [("a", "r", "a"), ("c", "r", "b")]
+    seen = set()
+    for seed in range(20):
+        triples = LabelledTriples(graph_of(train, [("a", "r", "b")]), seed)
+        assert triples.true.tolist() == [[0, 0, 1]]
+        seen.add(tuple(triples.corrupted[0].tolist()))
+    assert seen == {(0, 0, 2), (1, 0, 1)}
+
+
+def test_graph_that_knows_everything_is_named(tmp_path, capsys):
+    train = [("a", "r", "a"), ("b", "r", "b"), ("b", "r", "a")]
+    graph = graph_of(train, [("a", "r", "b")])
+    with pytest.raises(DataError, match="cannot be"):
+        LabelledTriples(graph, seed=1)
+    ValidationSummaries(TrainConfig("g", embedding_dim=1), graph)
+    assert "No scores of corrupted triples in TensorBoard" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("true", "corrupted", "expected"),
+    [
+        # 1 is above 0; 2 above 0 and level with 2; 3 above both: 4.5 of 6 pairs.
+        ([1, 2, 3], [2, 0], 0.75),
+        ([5], [5], 0.5),
+        ([0, 1], [2, 3], 0.0),
+    ],
+)
+def test_area_under_curve(true, corrupted, expected):
+    assert area_under_curve(np.array(true), np.array(corrupted)) == pytest.approx(expected)

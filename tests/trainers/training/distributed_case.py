@@ -1,0 +1,104 @@
+"""One case for all strategies: what a few steps of training do, on however many processes."""
+
+import dataclasses
+import pathlib
+
+import numpy as np
+
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.ranking.evaluator import Evaluator
+from trainers.training import strategies
+from trainers.training.checkpoints import Checkpoints, RunState
+from trainers.training.config import TrainConfig
+from trainers.training.server_trainer import make_trainer
+
+STEPS = 5
+_COMMON = TrainConfig("random", embedding_dim=3, batch_size=9, num_negatives=2, l2=0.01, seed=3)
+_SOFTMAX = {
+    "num_negatives": 5,
+    "l2": 0.5,
+    "reciprocal": True,
+    "normalize_relations": False,
+    "init_scale": 0.1,
+    "n3": 0.01,
+    "relation_prediction": 0.5,
+    "lr_decay": "linear",
+    "clip_norm": 0.0,
+}
+# A batch of 9, so that two replicas have different parts of it.
+CONFIGS = {
+    "paper": _COMMON,
+    "strong": dataclasses.replace(_COMMON, recipe="strong", label_smoothing=0.1, **_SOFTMAX),
+    "sampled": dataclasses.replace(_COMMON, recipe="sampled", num_candidates=7, **_SOFTMAX),
+}
+
+
+def random_graph():
+    """31 entities, which two servers cannot share evenly; 4 relations."""
+    rng = np.random.default_rng(7)
+    splits = [rng.integers(0, [31, 4, 31], [n, 3], np.int32) for n in (80, 20, 20)]
+    names = [f"e{i}" for i in range(31)], [f"r{i}" for i in range(4)]
+    return Graph("random", Vocabulary(names[0]), Vocabulary(names[1], "relation"), *splits)
+
+
+def train(recipe, strategy, *, resumed_from=None, saved_to=None, at_once=0):
+    """Takes five steps, and reports what came of them.
+
+    Args:
+        recipe: Of `CONFIGS`.
+        strategy: A strategy.
+        resumed_from: Folder of a checkpoint to go on from.
+        saved_to: Folder to write a checkpoint to after the steps.
+        at_once: Steps that are taken after that in one call.
+
+    Returns:
+        `losses`, `regularizations` and `norms` [steps]; `tables-i`, `accumulators-i` and the ranks
+        of the test split after the steps; `late`: the mean loss of the steps taken at once.
+    """
+    graph = random_graph()
+    trainer = make_trainer(CONFIGS[recipe], graph, strategy)
+    if resumed_from:
+        Checkpoints(pathlib.Path(resumed_from), trainer, RunState()).restore()
+    seen = [trainer.train(1) for _ in range(STEPS)]
+    if saved_to:
+        Checkpoints(pathlib.Path(saved_to), trainer, RunState()).save()
+    evaluator = Evaluator(graph, strategy=strategies.ranking_strategy(strategy))
+    ranks = evaluator.rank(trainer.model, "test")
+    return {
+        "losses": [progress.loss for progress in seen],
+        "regularizations": [progress.regularization for progress in seen],
+        "norms": [progress.gradient_norm for progress in seen],
+        "ranks": [ranks.ranks("all", side) for side in ("head", "tail")],
+        **{
+            f"{kind}-{i}": value.numpy()
+            for kind in ("tables", "accumulators")
+            for i, value in enumerate(trainer.state[kind])
+        },
+        "late": trainer.train(at_once).loss if at_once else 0.0,
+    }
+
+
+def save_multi_worker(recipes, output):
+    """The case in a process of a cluster; writes `output`-RECIPE.npz."""
+    strategy = strategies.make_strategy("multi_worker", 1)
+    for recipe in recipes:
+        np.savez(f"{output}-{recipe}.npz", **train(recipe, strategy))
+
+
+def save_parameter_server(recipes, output, **options):
+    """The case on a cluster whose servers and workers are threads of this process."""
+    # So that the small entity table is sharded, and the smaller ones of the relations are not.
+    strategies._MIN_SHARD_BYTES = 512
+    cluster = strategies.Cluster.from_environment("parameter_server")
+    servers = [
+        strategies.make_server(cluster, job, index)
+        for job in ("ps", "worker")
+        for index in range(cluster.count(job))
+    ]
+    strategy = strategies.make_strategy("parameter_server", 1)
+    for recipe in recipes:
+        folders = {key: f"{folder}-{recipe}" for key, folder in options.items() if key != "at_once"}
+        found = train(recipe, strategy, **(options | folders))
+        np.savez(f"{output}-{recipe}.npz", **found)
+    del servers

@@ -1,0 +1,107 @@
+"""The programs of a cluster as a person starts them, and what is left when one of them dies."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import signal
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.trainers.conftest import read_records
+from tests.trainers.training.processes import Processes, cluster, wait, wait_for
+from tests.trainers.training.survival import state
+from trainers.training.config import TrainConfig
+from trainers.training.fitting import fit
+
+SIZES = [
+    "--embedding_dim=4",
+    "--num_negatives=2",
+    "--batch_size=9",
+    "--steps_per_epoch=1",
+    "--l2=0.01",
+]
+
+
+@pytest.fixture
+def processes(tmp_path):
+    with contextlib.closing(Processes(tmp_path)) as found:
+        yield found
+
+
+def saved_step(run_dir):
+    """The step of the last checkpoint, 0 before the first."""
+    path = tf.train.latest_checkpoint(str(run_dir / "checkpoints"))
+    return int(path.rpartition("-")[2]) if path else 0
+
+
+def endless(family, run_dir, strategy):
+    """A run that only a signal ends."""
+    endless = ["--epochs=1000000", "--validate_every=5", "--patience=0"]
+    return [
+        f"--dataset={family}",
+        f"--run_dir={run_dir}",
+        f"--strategy={strategy}",
+        *SIZES,
+        *endless,
+    ]
+
+
+def test_a_lost_worker_ends_the_run_and_resume_goes_on(family, processes, tmp_path, use_kernel):
+    processes.environment |= use_kernel
+    run_dir, addresses = tmp_path / "run", cluster(worker=2)
+    arguments = ["trainers.fit", *endless(family, run_dir, "multi_worker")]
+    workers = processes.start_cluster(addresses, *arguments)
+    wait_for(lambda: saved_step(run_dir) > 0, workers.values())
+    workers["worker", 1].kill()
+    code, text = wait(workers["worker", 0])
+    assert code == 1
+    assert "negatives (compiled) per step" in text
+    assert "error: A process of the cluster was lost" in text
+    assert f"--run_dir={run_dir} --resume" in text
+
+    # Ten more, and then the same number in one process.
+    last = 5 * (saved_step(run_dir) // 5) + 10
+    arguments = ["trainers.fit", f"--run_dir={run_dir}", "--resume", f"--epochs={last}"]
+    for worker in processes.start_cluster(cluster(worker=2), *arguments).values():
+        code, text = wait(worker)
+        assert code == 0, text
+    assert saved_step(run_dir) == last
+    settings = json.loads((run_dir / "config.json").read_text())
+    config = dataclasses.replace(TrainConfig(**settings), strategy="default")
+    result = fit(config, tmp_path / "whole")
+    whole = state(tmp_path / "whole")
+    for name, value in state(run_dir).items():
+        np.testing.assert_allclose(value, whole[name], rtol=1e-3, atol=1e-3, err_msg=name)
+    tested = json.loads((run_dir / "test_metrics.json").read_text())
+    assert tested["num_triples"] == result["num_triples"]
+
+
+def test_servers_outlive_a_worker_and_the_run_goes_on_without_them(
+    family, processes, tmp_path, use_kernel
+):
+    """Their steps are not compiled: the worker that one is sent to might not have the library."""
+    processes.environment |= use_kernel
+    run_dir, addresses = tmp_path / "run", cluster(chief=1, ps=2, worker=2)
+    arguments = ["trainers.fit", *endless(family, run_dir, "parameter_server")]
+    tasks = processes.start_cluster(addresses, *arguments)
+    wait_for(lambda: saved_step(run_dir) > 0, tasks.values())
+    lost = tasks.pop(("worker", 0))
+    lost.kill()
+    lost.join()
+    before = saved_step(run_dir)
+    wait_for(lambda: saved_step(run_dir) > before + 5, tasks.values())
+    os.kill(tasks["chief", 0].pid, signal.SIGINT)
+    code, text = wait(tasks["chief", 0])
+    assert code == 130, text
+    assert "2 negatives per step" in text
+    assert f"--run_dir={run_dir} --resume" in text
+
+    settings = json.loads((run_dir / "config.json").read_text())
+    last = saved_step(run_dir) + 5
+    config = dataclasses.replace(TrainConfig(**settings), strategy="default", epochs=last)
+    fit(config, run_dir, resume=True)
+    assert saved_step(run_dir) == last
+    assert read_records(run_dir, "valid/all")[-1]["step"] == last

@@ -1,0 +1,67 @@
+"""Trainings whose steps are compiled; test_kernel.py has the operation itself."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from quatre_tf.accelerated import kernel
+from quatre_tf.errors import ConfigError
+from tests.trainers.training.survival import state
+from trainers.training.fitting import fit
+
+
+def assert_same(run_dir, expected_dir):
+    """To rounding, which Adagrad's first steps enlarge where a gradient is next to nothing."""
+    found, expected = state(run_dir), state(expected_dir)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+@pytest.mark.parametrize("strategy", ["default", "mirrored"])
+def test_a_training_says_it_and_ends_alike(
+    config, tmp_path, capsys, monkeypatch, use_kernel, strategy
+):
+    config = dataclasses.replace(config, strategy=strategy)
+    fit(config, tmp_path / "compiled")
+    assert "8 positives x 2 negatives (compiled) per step" in capsys.readouterr().out
+    monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "0")
+    fit(config, tmp_path / "plain")
+    assert "8 positives x 2 negatives per step" in capsys.readouterr().out
+    assert_same(tmp_path / "compiled", tmp_path / "plain")
+
+
+def test_a_run_goes_on_in_the_other_form(config, tmp_path, monkeypatch, use_kernel):
+    fit(config, tmp_path / "whole")
+    fit(dataclasses.replace(config, epochs=2), tmp_path / "parts")
+    monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "0")
+    fit(config, tmp_path / "parts", resume=True)
+    assert_same(tmp_path / "parts", tmp_path / "whole")
+
+
+def test_a_library_that_cannot_be_loaded(config, tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel, "_loaded", {})
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "1")
+    path = kernel.library_path()
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"broken")
+    with pytest.raises(ConfigError, match=r"Cannot load .*python -m trainers.build_kernel"):
+        fit(config, tmp_path / "run")
+
+
+def test_the_program_says_what_is_missing():
+    """The fixture `kernel_cache` is what it prints otherwise."""
+    done = subprocess.run(
+        [sys.executable, "-m", "trainers.build_kernel"],
+        env={**os.environ, "CXX": "no-such-compiler"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: There is no C++ compiler: looked for no-such-compiler. ")

@@ -1,0 +1,111 @@
+import dataclasses
+
+import pytest
+
+from quatre_tf.errors import ConfigError
+from trainers.training import config as configs
+
+
+def test_config_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        configs.TrainConfig("countries").seed = 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"epochs": 0}, "--epochs must be at least 1. Received: 0."),
+        ({"variant": "rotate"}, "--variant must be one of quatre, .* Received: 'rotate'."),
+        ({"learning_rate": 0.0}, "--learning_rate must be above 0. Received: 0.0."),
+        ({"learning_rate": float("nan")}, "--learning_rate must be above 0. Received: nan."),
+        ({"l2": -1.0}, "--l2 must be at least 0.0. Received: -1.0."),
+        ({"l2": float("inf")}, "--l2 must be a finite number. Received: inf."),
+        ({"num_negatives": 0}, "--num_negatives must be at least 1. Received: 0."),
+        ({"label_smoothing": 1.0}, "--label_smoothing must be below 1. Received: 1.0."),
+        ({"budget_minutes": -1.0}, "--budget_minutes must be at least 0.0. Received: -1.0."),
+        ({"steps_per_epoch": 0}, "--steps_per_epoch must be at least 1 with --recipe=paper."),
+        ({"seed": -1}, "--seed must be at least 0. Received: -1."),
+        ({"seed": 2**32}, "--seed must be at most 4294967295. Received: 4294967296."),
+        ({"epochs": 10**24}, "--epochs must be at most 1000000000. Received: 10{24}."),
+        ({"batch_size": 10**12}, "--batch_size must be at most 16777216."),
+        ({"embedding_dim": 10**9}, "--embedding_dim must be at most 65536."),
+        ({"num_negatives": 10**9}, "--num_negatives must be at most 65536."),
+        ({"num_replicas": 10**5}, "--num_replicas must be at most 256."),
+        ({"epochs": 1.5}, "--epochs must be a whole number. Received: 1.5."),
+        ({"epochs": "10"}, "--epochs must be a whole number. Received: '10'."),
+        ({"epochs": True}, "--epochs must be a whole number. Received: True."),
+        ({"reciprocal": "yes"}, "--reciprocal must be true or false. Received: 'yes'."),
+        ({"reciprocal": 1}, "--reciprocal must be true or false. Received: 1."),
+        ({"l2": None}, "--l2 must be a number. Received: None."),
+        ({"l2": False}, "--l2 must be a number. Received: False."),
+        ({"l2": 10**400}, "--l2 must be a finite number. Received: 10"),
+        ({"variant": 3}, "--variant must be text. Received: 3."),
+        (
+            {"n3": 0.1},
+            "--n3 is a setting of --recipe=strong and --recipe=sampled; --recipe=paper does not",
+        ),
+        ({"reciprocal": True}, "--reciprocal is a setting of --recipe=strong and --recipe=sampled"),
+        (
+            {"recipe": "sampled", "label_smoothing": 0.1},
+            "--label_smoothing is a setting of --recipe=strong; --recipe=sampled does not read it.",
+        ),
+        (
+            {"recipe": "strong", "num_negatives": 9},
+            "--num_negatives is a setting of --recipe=paper; --recipe=strong does not read it.",
+        ),
+    ],
+)
+def test_senseless_settings_are_refused(setting, message):
+    with pytest.raises(ConfigError, match=message):
+        configs.TrainConfig("countries", **setting)
+
+
+def test_json_round_trips(tmp_path):
+    config = configs.TrainConfig("fb15k", l2=0.05, seed=5)
+    (tmp_path / "config.json").write_text(config.to_json())
+    assert configs.TrainConfig.from_file(tmp_path / "config.json") == config
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "Expecting value"),
+        ("\x00", "Expecting value"),
+        ("[]", r'expected a JSON object \{"dataset": ...'),
+        ("{}", r'expected a JSON object \{"dataset": ...'),
+        ("[" * 100_000, "recursion depth"),
+        ('{"dataset": "x", "colour": 1}', "does not know 'colour'. If a newer one wrote it, use"),
+        ('{"dataset": "x", "epochs": 0}', "--epochs must be at least 1"),
+        ('{"dataset": "x", "epochs": "9"}', "--epochs must be a whole number"),
+        ('{"dataset": 5}', "--dataset must be text. Received: 5"),
+        ('{"dataset": "x", "epochs": ' + "9" * 5000 + "}", "4300 digits"),
+    ],
+)
+def test_broken_config_file_is_named(tmp_path, text, problem):
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    message = rf"config\.json does not hold the settings of a run: .*{problem}"
+    with pytest.raises(ConfigError, match=message) as error:
+        configs.TrainConfig.from_file(path)
+    assert "\n" not in str(error.value)
+
+
+def test_settings_that_came_later_have_their_defaults(tmp_path):
+    (tmp_path / "config.json").write_text('{"dataset": "umls", "epochs": 3}')
+    config = configs.TrainConfig.from_file(tmp_path / "config.json")
+    assert config == configs.TrainConfig("umls", epochs=3)
+
+
+def test_missing_config_file(tmp_path):
+    with pytest.raises(ConfigError, match="is not a run directory"):
+        configs.TrainConfig.from_file(tmp_path / "config.json")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="file is not a run directory"):
+        configs.TrainConfig.from_file(tmp_path / "file" / "config.json")
+
+
+def test_resume_may_go_on_longer_but_not_differently():
+    stored = configs.TrainConfig("countries", l2=0.3)
+    assert configs.resume(stored, {"epochs": 999, "patience": 3}).epochs == 999
+    with pytest.raises(ConfigError, match=r"seed is 1 there, received 2; l2 is 0\.3 there"):
+        configs.resume(stored, {"seed": 2, "l2": 0.4})

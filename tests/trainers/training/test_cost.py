@@ -1,0 +1,149 @@
+"""What must not come back: a pass over a whole table, tracing again, Python for each triple.
+
+Nothing here is timed in seconds: see benchmarks/ for that.
+"""
+
+import sys
+import time
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import datasets
+import quatre_tf
+import trainers
+from datasets import catalog
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.ranking import tiles as tiled_ranking
+from quatre_tf.ranking.evaluator import Evaluator
+from trainers.training.presets import resolve
+from trainers.training.trainer import Trainer
+
+ROOTS = tuple(module.__path__[0] for module in (datasets, quatre_tf, trainers))
+FEW, MANY = 10_000, 1_000_000
+# Measured: 1.0 to 1.6; where each step reads the whole table once 8, where it updates all of it 25.
+MOST = 4.0
+
+
+def trainer_of(num_entities, recipe):
+    """Batches of one size, among however many entities."""
+    rng = np.random.default_rng(0)
+    train, valid, test = (
+        np.stack([rng.integers(0, size, n) for size in (num_entities, 5, num_entities)], axis=1)
+        for n in (5000, 10, 10)
+    )
+    names = np.char.add("e", np.arange(num_entities).astype("U7"))
+    entities = Vocabulary(names)
+    relations = Vocabulary([f"r{i}" for i in range(5)], "relation")
+    splits = [split.astype(np.int32) for split in (train, valid, test)]
+    graph = Graph("random", entities, relations, *splits)
+    sizes = {"embedding_dim": 8, "batch_size": 50}
+    if recipe == "sampled":
+        sizes["num_candidates"] = 100
+    return Trainer(resolve("umls", recipe, sizes), graph, tf.distribute.get_strategy())
+
+
+@pytest.mark.parametrize("recipe", ["paper", "sampled"])
+def test_a_step_costs_the_same_among_a_hundred_times_the_entities(recipe):
+    pair = [trainer_of(size, recipe) for size in (FEW, MANY)]
+    times = []
+    for _ in range(8):
+        for trainer in pair:
+            start = time.perf_counter()
+            trainer.train(10)
+            times.append(time.perf_counter() - start)
+    # The best of each, in turns: what the machine does beside it only adds.
+    few, many = np.reshape(times, [-1, 2])[1:].min(axis=0)
+    assert many / few < MOST
+
+
+@pytest.mark.parametrize("recipe", ["paper", "strong", "sampled"])
+def test_training_is_traced_once(recipe):
+    graph = catalog.load("countries")
+    config = resolve("countries", recipe, {"embedding_dim": 4, "batch_size": 20})
+    trainer = Trainer(config, graph, tf.distribute.get_strategy())
+    trainer.train(1)
+    before = trainer._train.experimental_get_tracing_count()
+    for steps in (1, 3, 10, 2):
+        trainer.train(steps)
+    assert trainer._train.experimental_get_tracing_count() == before == 1
+
+
+def test_ranking_again_traces_nothing():
+    graph = catalog.load("countries")
+    config = resolve("countries", "paper", {"embedding_dim": 4})
+    trainer = Trainer(config, graph, tf.distribute.get_strategy())
+    evaluator = Evaluator(graph)
+    evaluator.rank(trainer.model, "train", max_triples=7)
+    before = tiled_ranking._count.experimental_get_tracing_count()
+    trainer.train(3)
+    for split, size in (("valid", None), ("test", None), ("train", 300), ("train", 13)):
+        evaluator.rank(trainer.model, split, max_triples=size)
+    assert tiled_ranking._count.experimental_get_tracing_count() == before
+
+
+def lines_run(call):
+    """Returns how many lines of the project's Python a call runs, each turn of a loop counted."""
+    count = 0
+
+    def trace(frame, event, _argument):
+        nonlocal count
+        if not frame.f_code.co_filename.startswith(ROOTS):
+            return None
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def write_folder(folder, num_triples):
+    rng = np.random.default_rng(0)
+    folder.mkdir()
+    for split, size in (("train", num_triples), ("valid", 50), ("test", 50)):
+        triples = zip(*(rng.integers(0, n, size) for n in (300, 5, 300)), strict=True)
+        text = "".join(f"e{h}\tr{r}\te{t}\n" for h, r, t in dict.fromkeys(triples))
+        (folder / f"{split}.txt").write_text(text)
+    return folder
+
+
+def prepare(folder, recipe, saved):
+    """Everything up to the first batch, and from there to the ranks."""
+    graph = catalog.load(str(folder))
+    graph.save(saved)
+    graph = Graph.load(saved)
+    config = resolve("umls", recipe, {"embedding_dim": 2, "batch_size": 50})
+    trainer = Trainer(config, graph, tf.distribute.get_strategy())
+    next(iter(trainer.recipe.batches().dataset(0).take(3)))
+    Evaluator(graph).rank(trainer.model, "test")
+
+
+@pytest.mark.parametrize("recipe", ["paper", "sampled"])
+def test_no_line_runs_once_a_triple(recipe, tmp_path):
+    # The first is not counted: it imports and traces.
+    sizes = {"first": 1_000, "few": 1_000, "many": 20_000}
+    folders = {name: write_folder(tmp_path / name, size) for name, size in sizes.items()}
+    lines = {
+        name: lines_run(lambda folder=folder: prepare(folder, recipe, folder / "saved"))
+        for name, folder in folders.items()
+    }
+    assert lines["few"] > 100
+    assert lines["many"] < lines["few"] + 100
+
+
+def test_a_training_leaves_little_behind_it(allocated):
+    """XLA keeps 30 kB for each of its kernels; where TensorFlow keeps the trace, it is 2.5 MB."""
+    graph = catalog.load("countries")
+    config = resolve("countries", "strong", {"embedding_dim": 8})
+    held = []
+    for _ in range(9):
+        Trainer(config, graph, tf.distribute.get_strategy()).train(4)
+        held.append(allocated())
+    assert (held[-1] - held[2]) / 6 < 1.0

@@ -1,0 +1,248 @@
+"""Whole runs on a tiny graph."""
+
+import dataclasses
+import json
+import time
+
+import filelock
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from quatre_tf.errors import ConfigError, DataError, TrainingError
+from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf.run import load_trained
+from tests.trainers.conftest import read_records
+from tests.trainers.training.survival import state
+from trainers.training import controller
+from trainers.training.fitting import fit
+from trainers.training.planning import EpochPlan
+from trainers.training.trainer import Trainer
+
+
+def stop_at(steps_to_go, step):
+    """A plan that is over at a step."""
+
+    def stopped(plan, now, seconds):
+        return min(steps_to_go(plan, now, seconds), step - now)
+
+    return stopped
+
+
+def test_run_leaves_everything_behind(config, tmp_path, capsys):
+    run_dir = tmp_path / "run"
+    result = fit(config, run_dir)
+    assert set(result["candidates"]["all"]) == {"both", "head", "tail"}
+    metrics = {"mr", "mrr", "hits@1", "hits@3", "hits@10"}
+    assert set(result["candidates"]["all"]["both"]) == metrics
+    assert (result["split"], result["num_triples"], result["tie_policy"]) == (
+        "test",
+        8,
+        "realistic",
+    )
+    assert json.loads((run_dir / "test_metrics.json").read_text()) == result
+    assert [r["epoch"] for r in read_records(run_dir, "valid/all")] == [2, 4, 6]
+    assert json.loads((run_dir / "config.json").read_text())["embedding_dim"] == 4
+    assert (run_dir / "saved_model" / "1" / "saved_model.pb").is_file()
+    printed = capsys.readouterr().out
+    assert "24 entities, 3 relations, 32 / 8 / 8 train / valid / test triples" in printed
+    assert "heads and tails" in printed
+
+
+def test_best_is_a_true_copy_of_the_best_not_the_last(config, tmp_path, monkeypatch):
+    """Validation is made to get worse after the first: the kept weights must be the first's."""
+    values = iter([0.9, 0.5, 0.4])
+    seen = []
+
+    rank = Evaluator.rank
+
+    def seeing_rank(self, model, split, max_triples=None):
+        seen.append(model.entities.embeddings.numpy().copy())
+        return rank(self, model, split)
+
+    def summarize(self, ranks):
+        hits = next(values) if ranks.split == "valid" else 0.0
+        figures = dict.fromkeys(("mr", "mrr", "hits@1", "hits@3"), 1.0) | {"hits@10": hits}
+        sides = dict.fromkeys(("both", "head", "tail"), figures)
+        return {
+            "split": ranks.split,
+            "num_triples": 8,
+            "tie_policy": "realistic",
+            "candidates": {"all": sides},
+        }
+
+    monkeypatch.setattr(Evaluator, "rank", seeing_rank)
+    monkeypatch.setattr(Evaluator, "summarize", summarize)
+    run_dir = tmp_path / "run"
+    fit(config, run_dir)
+    first, *_, last, tested = seen
+    assert not np.allclose(first, last)
+    np.testing.assert_array_equal(tested, first)
+    np.testing.assert_array_equal(load_trained(run_dir).model.entities.embeddings.numpy(), first)
+
+
+def test_early_stopping(config, tmp_path, monkeypatch, capsys):
+    figures = dict.fromkeys(("mr", "mrr", "hits@1", "hits@3", "hits@10"), 0.5)
+    result = {
+        "split": "valid",
+        "num_triples": 8,
+        "tie_policy": "realistic",
+        "candidates": {"all": dict.fromkeys(("both", "head", "tail"), figures)},
+    }
+    monkeypatch.setattr(Evaluator, "summarize", lambda *_: result)
+    fit(dataclasses.replace(config, epochs=100, validate_every=1, patience=3), tmp_path / "run")
+    # The first is the best; three that are no better follow.
+    assert len(read_records(tmp_path / "run", "valid/all")) == 4
+    assert "Stopped early" in capsys.readouterr().out
+
+
+def test_resumed_run_equals_the_uninterrupted_one(any_config, tmp_path, monkeypatch):
+    fit(any_config, tmp_path / "whole")
+    # Stopped, not planned shorter: the learning rate may depend on where training ends.
+    monkeypatch.setattr(EpochPlan, "steps_to_go", stop_at(EpochPlan.steps_to_go, step=15))
+    fit(any_config, tmp_path / "parts")
+    monkeypatch.undo()
+    fit(any_config, tmp_path / "parts", resume=True)
+    whole, parts = state(tmp_path / "whole"), state(tmp_path / "parts")
+    assert whole.keys() == parts.keys()
+    for name, value in whole.items():
+        np.testing.assert_array_equal(parts[name], value, err_msg=name)
+
+
+def test_interrupt_saves_a_checkpoint_to_go_on_from(config, tmp_path, monkeypatch):
+    train, calls = Trainer.train, []
+
+    def interrupted(self, num_steps):
+        calls.append(num_steps)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return train(self, num_steps)
+
+    monkeypatch.setattr(Trainer, "train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fit(config, tmp_path / "run")
+    monkeypatch.undo()
+    reader = tf.train.load_checkpoint(str(tmp_path / "run" / "checkpoints"))
+    assert reader.get_tensor("step/.ATTRIBUTES/VARIABLE_VALUE") == sum(calls[:2])
+
+    fit(config, tmp_path / "run", resume=True)
+    fit(config, tmp_path / "whole")
+    expected = state(tmp_path / "whole")
+    for name, value in state(tmp_path / "run").items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+def test_mirrored_run_agrees_with_default(config, tmp_path):
+    """A whole run; test_distributed.py has the steps of every recipe and strategy."""
+    fit(config, tmp_path / "default")
+    fit(dataclasses.replace(config, strategy="mirrored"), tmp_path / "mirrored")
+    default, mirrored = state(tmp_path / "default"), state(tmp_path / "mirrored")
+    for name, value in default.items():
+        np.testing.assert_allclose(mirrored[name], value, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def test_collapse_stops_and_names_the_last_good_checkpoint(config, tmp_path):
+    run_dir = tmp_path / "run"
+    fit(dataclasses.replace(config, epochs=2), run_dir)
+    before = state(run_dir)
+    # This times the squares of the rows leaves the range of float32.
+    broken = dataclasses.replace(config, l2=3e38)
+    kept = r"not all finite.*last good checkpoint is .*ckpt-10; .*smaller --learning_rate"
+    with pytest.raises(TrainingError, match=kept):
+        fit(broken, run_dir, resume=True)
+    for name, value in state(run_dir).items():
+        np.testing.assert_array_equal(value, before[name], err_msg=name)
+
+
+def test_what_does_not_fit_into_memory_is_said(config, tmp_path, monkeypatch):
+    def exhausted(self, num_steps):
+        raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
+
+    monkeypatch.setattr(Trainer, "train", exhausted)
+    with pytest.raises(
+        TrainingError, match=r"does not fit into memory.* a smaller --embedding_dim"
+    ):
+        fit(config, tmp_path / "run")
+
+
+def test_folder_with_a_run_is_not_overwritten(config, tmp_path):
+    fit(config, tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"already holds a run. Add --resume"):
+        fit(config, tmp_path / "run")
+
+
+def test_data_set_that_cannot_be_had_leaves_nothing_behind(config, tmp_path):
+    config = dataclasses.replace(config, dataset=str(tmp_path / "nowhere"))
+    with pytest.raises(DataError, match="There is no folder"):
+        fit(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_second_run_in_one_folder_is_refused(config, tmp_path):
+    run_dir = tmp_path / "run"
+    run_dir.mkdir()
+    with (
+        filelock.FileLock(run_dir / ".lock"),
+        pytest.raises(ConfigError, match="Another process is training in"),
+    ):
+        fit(config, run_dir)
+
+
+def test_resume_without_checkpoint(config, tmp_path):
+    fit(config, tmp_path / "run")
+    for path in (tmp_path / "run" / "checkpoints").iterdir():
+        path.unlink()
+    with pytest.raises(ConfigError, match="There is no checkpoint"):
+        fit(config, tmp_path / "run", resume=True)
+
+
+def test_sample_of_validation_comes_early_and_is_labelled(config, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(controller, "_FIRST_SAMPLE_SECONDS", 0.0)
+    monkeypatch.setattr(controller, "_SAMPLE_TRIPLES", 4)
+    fit(config, tmp_path / "run")
+    first = read_records(tmp_path / "run", "valid_sample/all")[0]
+    assert first["step"] < config.validate_every * config.steps_per_epoch
+    assert "valid SAMPLE of 4 triples" in capsys.readouterr().out
+
+
+def test_batch_smaller_than_the_replicas(config, tmp_path):
+    config = dataclasses.replace(config, batch_size=1, strategy="mirrored")
+    with pytest.raises(
+        ConfigError, match="--batch_size must be at least the number of replicas, 2"
+    ):
+        fit(config, tmp_path / "run")
+
+
+def test_strong_recipe_leaves_everything_behind(strong_config, tmp_path, capsys):
+    run_dir = tmp_path / "run"
+    fit(strong_config, run_dir)
+    printed = capsys.readouterr().out
+    # 52 questions have an answer among the 32 training triples; 8 a step, 6 steps a pass.
+    assert "8 queries x 24 candidates per step, 6 epochs of 6 steps" in printed
+    assert load_trained(run_dir).model.reciprocal
+    rates = [record["learning_rate"] for record in read_records(run_dir, "train")]
+    assert rates[-1] < 0.1 * strong_config.learning_rate
+    best = max(record["mrr"] for record in read_records(run_dir, "valid/all"))
+    model, graph = load_trained(run_dir).model, load_trained(run_dir).graph
+    valid = Evaluator(graph).evaluate(model, "valid")["candidates"]["all"]["both"]
+    assert valid["mrr"] == pytest.approx(best)
+
+
+def test_budget_too_small_for_a_validation_is_named(strong_config, tmp_path):
+    config = dataclasses.replace(strong_config, budget_minutes=1e-6)
+    with pytest.raises(ConfigError, match=r"--budget_minutes=1e-06 was over before the first"):
+        fit(config, tmp_path / "run")
+
+
+def test_budget_ends_in_time_and_decays_to_the_end(strong_config, tmp_path):
+    config = dataclasses.replace(strong_config, budget_minutes=0.2)
+    start = time.monotonic()
+    fit(config, tmp_path / "run")
+    assert time.monotonic() - start < 3 * 60 * config.budget_minutes
+    assert read_records(tmp_path / "run", "valid/all")
+    rates = [record["learning_rate"] for record in read_records(tmp_path / "run", "train")]
+    assert rates[-1] < 0.5 * rates[0]
+    checkpoints = sorted((tmp_path / "run" / "checkpoints").iterdir())
+    # What was kept for the test split is not time to train.
+    fit(config, tmp_path / "run", resume=True)
+    assert sorted((tmp_path / "run" / "checkpoints").iterdir()) == checkpoints

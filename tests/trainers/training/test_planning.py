@@ -1,0 +1,91 @@
+import dataclasses
+
+import pytest
+
+from trainers.training.planning import BudgetPlan, EpochPlan
+
+
+def walk(plan, step_seconds, validation_seconds, step=0, now=0.0, most=7):
+    """Drives a plan with a machine of constant speed; returns validations, last step and time."""
+    validations = []
+    while steps := min(plan.steps_to_go(step, now), most):
+        step, now = step + steps, now + steps * step_seconds
+        plan.saw_steps(steps, steps * step_seconds)
+        if plan.is_validation_due(step, now):
+            now += validation_seconds
+            plan.saw_validation(now, validation_seconds)
+            validations.append(step)
+    return validations, step, now
+
+
+def test_epochs(config):
+    config = dataclasses.replace(config, epochs=7, validate_every=3)
+    plan = EpochPlan(config, steps_per_epoch=10)
+    assert plan.last_step(0, 0.0) == 70
+    assert walk(plan, 1.0, 5.0)[:2] == ([30, 60, 70], 70)
+    # A resumed run that was told to end earlier than it is.
+    assert plan.steps_to_go(99, 0.0) == 0
+
+
+@pytest.mark.parametrize("validation_seconds", [1.0, 12.0])
+def test_budget_is_kept_whatever_validation_costs(config, validation_seconds):
+    config = dataclasses.replace(config, budget_minutes=5.0)
+    plan = BudgetPlan(config, test_share=2.0)
+    validations, step, now = walk(plan, 0.1, validation_seconds, now=20.0)
+    # The test split takes as long as two validations; five seconds are for the export.
+    assert 280.0 < now + 2 * validation_seconds + 5.0 < 300.0 + 1.0
+    assert validations[-1] == step
+    assert len(validations) * validation_seconds <= 0.15 * 300 + validation_seconds
+    assert len(validations) >= 3
+
+
+def test_budget_foresees_its_last_step(config):
+    config = dataclasses.replace(config, budget_minutes=5.0)
+    plan = BudgetPlan(config, test_share=1.0)
+    plan.saw_steps(10, 1.0)
+    foreseen = plan.last_step(10, 1.0)
+    _, step, _ = walk(plan, 0.1, 2.0, step=10, now=1.0)
+    assert foreseen == pytest.approx(step, rel=0.1)
+    for seconds in (295.0, 297.0, 300.0, 400.0):
+        assert plan.last_step(step, seconds) == step
+
+
+def test_budget_follows_the_speed_of_the_machine(config):
+    config = dataclasses.replace(config, budget_minutes=1.0)
+    plan = BudgetPlan(config, test_share=0.0)
+    # The first call compiles: ten seconds for one step.
+    plan.saw_steps(1, 10.0)
+    for _ in range(20):
+        plan.saw_steps(10, 1.0)
+    assert plan.last_step(201, 30.0) == pytest.approx(201 + 250, abs=30)
+
+
+def test_budget_that_is_over_stops_at_once(config):
+    config = dataclasses.replace(config, budget_minutes=1.0)
+    plan = BudgetPlan(config, test_share=1.0)
+    assert plan.steps_to_go(5, 80.0) == 0
+
+
+@pytest.mark.parametrize("validation_seconds", [1.0, 12.0, 60.0])
+def test_a_complete_run_is_over_when_it_is_resumed(config, validation_seconds):
+    """Starting again takes less time than was kept for the test split."""
+    config = dataclasses.replace(config, budget_minutes=20.0)
+    plan = BudgetPlan(config, test_share=1.2)
+    _, step, now = walk(plan, 0.15, validation_seconds)
+    resumed = BudgetPlan(config, 1.2, validated=now, slowest_validation=validation_seconds)
+    assert resumed.steps_to_go(step, now + 0.5) == 0
+
+
+def test_a_resumed_run_keeps_its_budget(config):
+    config = dataclasses.replace(config, budget_minutes=20.0)
+    plan = BudgetPlan(config, test_share=1.0, validated=800.0, slowest_validation=60.0)
+    validations, _, now = walk(plan, 0.15, 60.0, now=1000.0)
+    assert len(validations) == 1
+    assert now + 60.0 + 5.0 < 1200.0 + 1.0
+
+
+def test_a_validation_that_was_cut_short_is_due_at_once(config):
+    config = dataclasses.replace(config, budget_minutes=20.0)
+    plan = BudgetPlan(config, test_share=1.0, validated=300.0, slowest_validation=8.0)
+    assert not plan.is_validation_due(50, 410.0)
+    assert plan.is_validation_due(50, 421.0)

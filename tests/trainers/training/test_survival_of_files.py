@@ -1,0 +1,166 @@
+"""Damaged checkpoints, clocks that jump, and where nothing can be written: docs/survival.md."""
+
+import ctypes
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from datasets import catalog
+from quatre_tf.errors import ConfigError
+from trainers.training.checkpoints import Checkpoints, RunState
+from trainers.training.run_directory import RunDirectory
+from trainers.training.server_trainer import make_trainer
+
+ROOT = pathlib.Path(__file__).parents[3]
+
+
+@pytest.fixture
+def trainer(config):
+    return make_trainer(config, catalog.load(config.dataset), tf.distribute.get_strategy())
+
+
+@pytest.fixture
+def folder(trainer, tmp_path):
+    """Checkpoints of steps 20 and 30, whose entity tables hold nothing but their step."""
+    checkpoints = Checkpoints(tmp_path / "checkpoints", trainer, RunState())
+    for step in (10, 20, 30):
+        fill(trainer, step)
+        checkpoints.save()
+    fill(trainer, -1)
+    return tmp_path / "checkpoints"
+
+
+def fill(trainer, step):
+    trainer.step.assign(max(step, 0))
+    table = trainer.model.entities.embeddings
+    table.assign(tf.fill(table.shape, float(step)))
+
+
+def restored(folder, trainer):
+    Checkpoints(folder, trainer, RunState()).restore()
+    (value,) = np.unique(trainer.model.entities.embeddings.numpy())
+    assert value == trainer.step.numpy()
+    return value
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x40
+    path.write_bytes(data)
+
+
+DAMAGES = {
+    "data cut": lambda data, index: os.truncate(data, 100),
+    "data flipped": lambda data, index: flip(data),
+    "data missing": lambda data, index: data.unlink(),
+    "index cut": lambda data, index: os.truncate(index, 50),
+    "index flipped": lambda data, index: flip(index),
+    "index empty": lambda data, index: index.write_bytes(b""),
+}
+
+
+def damage(folder, name, how):
+    DAMAGES[how](folder / f"{name}.data-00000-of-00001", folder / f"{name}.index")
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(folder, trainer, how, capsys):
+    damage(folder, "ckpt-30", how)
+    assert restored(folder, trainer) == 20
+    assert "Going on from ckpt-20. Cannot read ckpt-30: " in capsys.readouterr().err
+
+
+def test_without_its_index_a_checkpoint_is_none(folder, trainer):
+    (folder / "ckpt-30.index").unlink()
+    assert restored(folder, trainer) == 20
+
+
+def test_a_damaged_checkpoint_goes_with_the_next_save(folder, trainer):
+    damage(folder, "ckpt-30", "data cut")
+    checkpoints = Checkpoints(folder, trainer, RunState())
+    checkpoints.restore()
+    fill(trainer, 25)
+    assert checkpoints.save() == str(folder / "ckpt-25")
+    assert {path.stem for path in folder.glob("*.index")} == {"ckpt-20", "ckpt-25"}
+    assert restored(folder, trainer) == 25
+
+
+@pytest.mark.parametrize(
+    "text", ["\0garbage", "", 'model_checkpoint_path: "/elsewhere/ckpt-7"', None]
+)
+def test_the_state_file_of_tensorflow_does_not_matter(folder, trainer, text):
+    if text is None:
+        (folder / "checkpoint").unlink()
+    else:
+        (folder / "checkpoint").write_text(text)
+    assert restored(folder, trainer) == 30
+
+
+def test_times_of_files_do_not_matter(folder, trainer):
+    for number, path in enumerate(sorted(folder.iterdir(), reverse=True)):
+        os.utime(path, (number, number))
+    assert restored(folder, trainer) == 30
+
+
+def test_all_damaged_is_an_error_that_names_each(folder, trainer):
+    for name, how in (("ckpt-20", "data flipped"), ("ckpt-30", "index cut")):
+        damage(folder, name, how)
+    named = r"Cannot restore any checkpoint in .*: ckpt-30: .*; ckpt-20: .*Bring one back"
+    with pytest.raises(ConfigError, match=named):
+        restored(folder, trainer)
+
+
+def test_wall_time_is_not_that_of_the_clock_on_the_wall(config, tmp_path, monkeypatch):
+    """It goes back a day at every look: seconds go on growing all the same."""
+    from trainers.training.fitting import train
+
+    days = iter(range(10**9))
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 86400.0 * next(days))
+    train(config, tmp_path / "run")
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    seconds = [json.loads(line)["seconds"] for line in lines]
+    assert seconds == sorted(seconds)
+    assert 0 <= seconds[0] <= seconds[-1] < 3600
+
+
+def test_lost_work_leaves_metrics(tmp_path):
+    run = RunDirectory(tmp_path)
+    for step in (5, 10, 15):
+        run.append_metrics({"group": "train", "step": step})
+    whole = run.metrics_file.read_text()
+    run.metrics_file.write_text(whole + '{"group": "tr')
+    run.rewind_metrics(10)
+    assert run.metrics_file.read_text() == "".join(whole.splitlines(keepends=True)[:2])
+
+
+def without_root_rights():
+    # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH leave the bounding set; nobody else has them.
+    for capability in (1, 2):
+        ctypes.CDLL(None).prctl(24, capability)
+
+
+def test_a_home_that_cannot_be_written_to(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o500)
+    arguments = ["--dataset=countries", "--embedding_dim=8", "--epochs=1"]
+    folders = [f"--manual_dir={home}", f"--run_dir={tmp_path / 'run'}"]
+    kept = {k: v for k, v in os.environ.items() if k not in ("KERAS_HOME", "TF_CPP_MIN_LOG_LEVEL")}
+    result = subprocess.run(
+        [sys.executable, "-m", "trainers.fit", *arguments, *folders],
+        cwd=ROOT,
+        env=kept | {"HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=without_root_rights,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert list(home.iterdir()) == []

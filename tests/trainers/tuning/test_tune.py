@@ -1,0 +1,131 @@
+"""The search as a person starts it, and that it never ranks the test split."""
+
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import tensorflow as tf
+from tensorboard.plugins.hparams import plugin_data_pb2
+
+from quatre_tf.ranking.evaluator import Evaluator
+from tests.trainers.conftest import read_records
+from trainers.training.fitting import fit, train
+from trainers.tuning.plan import Search
+from trainers.tuning.search import run_search
+
+ROOT = pathlib.Path(__file__).parents[3]
+QUIET = {k: v for k, v in os.environ.items() if k != "TF_CPP_MIN_LOG_LEVEL"}
+
+
+def run(*arguments, code=None):
+    """Returns (exit code, stdout, stderr) of the program, or of code in its place."""
+    start = ["-c", code, *arguments] if code else ["-m", "trainers.tune", *arguments]
+    result = subprocess.run(
+        [sys.executable, *start], cwd=ROOT, env=QUIET, capture_output=True, text=True, check=False
+    )
+    return result.returncode, result.stdout, result.stderr
+
+
+def hparams_in(folder):
+    """Returns the messages for the HParams dashboard in the event files of a folder."""
+    found = []
+    for path in folder.glob("events.out.tfevents.*"):
+        for event in tf.compat.v1.train.summary_iterator(str(path)):
+            for value in event.summary.value:
+                if value.metadata.plugin_data.plugin_name == "hparams":
+                    content = value.metadata.plugin_data.content
+                    found.append(plugin_data_pb2.HParamsPluginData.FromString(content))
+    return found
+
+
+def test_program_leaves_runs_figures_and_dashboard(family, tmp_path):
+    output = tmp_path / "tune"
+    flags = [f"--dataset={family}", "--space=strong", f"--output={output}", "--trials=1"]
+    fixed = ["--embedding_dim=4", "--batch_size=8", "--relation_prediction=0", "--epochs=2"]
+    code, out, err = run(*flags, *fixed, "--validate_every=1", "--budget_minutes=30")
+    assert (code, err) == (0, "")
+    assert "[1/1] trial-001-seed1: n3=" in out
+    assert f"TensorBoard: tensorboard --logdir={output}" in out
+    rows = list(csv.DictReader((output / "trials.csv").open(encoding="utf-8")))
+    assert [(row["run"], row["state"]) for row in rows] == [("trial-001-seed1", "completed")]
+    validations = read_records(output / "trial-001-seed1", "valid/all")
+    assert float(rows[0]["value"]) == max(record["mrr"] for record in validations)
+    best = json.loads((output / "best.json").read_text())["configurations"][0]
+    assert best["command"] in out
+    assert not list(output.glob("*/test_metrics.json"))
+    assert not list(output.glob("*/saved_model"))
+
+    (declared,) = hparams_in(output)
+    domains = {info.name: info for info in declared.experiment.hparam_infos}
+    assert set(domains) == {"n3", "learning_rate", "seed"}
+    assert domains["n3"].domain_interval.min_value == 0.003
+    assert domains["n3"].domain_interval.max_value == 0.3
+    tags = {info.name.tag for info in declared.experiment.metric_infos}
+    assert tags == {f"valid/{name}" for name in ("mr", "mrr", "hits@1", "hits@3", "hits@10")}
+    (session,) = [
+        message
+        for message in hparams_in(output / "trial-001-seed1" / "tensorboard" / "hparams" / "final")
+        if message.HasField("session_start_info")
+    ]
+    stored = session.session_start_info.hparams
+    assert stored["n3"].number_value == float(rows[0]["n3"])
+    assert stored["learning_rate"].number_value == float(rows[0]["learning_rate"])
+
+
+def test_test_split_is_not_ranked(strong_config, tmp_path, monkeypatch):
+    asked = []
+    rank = Evaluator.rank
+
+    def remember(self, model, split, max_triples=None):
+        asked.append(split)
+        return rank(self, model, split, max_triples)
+
+    monkeypatch.setattr(Evaluator, "rank", remember)
+    names = ("embedding_dim", "batch_size", "steps_per_epoch", "epochs", "validate_every")
+    settings = {name: getattr(strong_config, name) for name in names}
+    search = Search(strong_config.dataset, "strong", settings, trials=1)
+    (result,) = run_search(search, tmp_path)
+    assert result.state == "completed"
+    assert asked == ["valid"] * 3
+    assert not (result.path / "test_metrics.json").exists()
+    # The winner needs no second training.
+    fit(result.config, result.path, resume=True)
+    assert "test" in asked[3:]
+    assert (result.path / "saved_model" / "1").is_dir()
+
+
+def test_training_that_was_ended_goes_on_exactly(config, tmp_path):
+    whole = fit(config, tmp_path / "whole")
+    seen = []
+    train(config, tmp_path / "parts", on_validation=lambda *seeing: seen.append(seeing))
+    ((epoch, metrics),) = seen
+    assert epoch == 2.0
+    assert metrics.items() <= read_records(tmp_path / "parts", "valid/all")[0].items()
+    assert fit(config, tmp_path / "parts", resume=True) == whole
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--space=paper", "--recipe=strong"], "--space=paper varies what --recipe=paper reads."),
+        (["--seeds=1,x"], "--seeds must be integers: 1,2,3. Received: 1,x."),
+        (["--dataset=wn18r"], "Unknown dataset 'wn18r'. Did you mean 'wn18rr'"),
+        ([], "The search needs the extra `tune`: pip install -e '.[tune]'."),
+    ],
+)
+def test_mistakes_are_one_line_before_tensorflow(tmp_path, arguments, message):
+    code = (
+        "import sys, runpy, importlib.util as util; sys.modules['tensorflow'] = None;"
+        "find = util.find_spec;"
+        "util.find_spec = lambda name, *rest: None if name == 'optuna' else find(name, *rest);"
+        "sys.argv[0] = 'tune'; runpy.run_module('trainers.tune', run_name='__main__')"
+    )
+    given = ["--dataset=umls", f"--output={tmp_path}", *arguments]
+    exit_code, out, err = run(*given, code=code)
+    assert (exit_code, out) == (1, "")
+    assert err.startswith(f"error: {message}")
+    assert err.count("\n") == 1

@@ -1,0 +1,101 @@
+"""What a search tries: the paper's grid, random configurations, and plans that make no sense."""
+
+import math
+
+import pytest
+
+from quatre_tf.errors import ConfigError
+from trainers.tuning.plan import Search, recipe_of
+from trainers.tuning.space import SPACES, LogUniform
+from trainers.tuning.study import ask_trials
+
+
+def points(search):
+    return [trial.point for trial in ask_trials(search)]
+
+
+def test_grid_of_the_paper_in_its_order():
+    walked = points(Search("wn18rr"))
+    expected = [
+        {"embedding_dim": n, "num_negatives": s, "learning_rate": alpha, "l2": decay}
+        for n in (128, 256, 384)
+        for s in (1, 5, 10)
+        for alpha in (0.02, 0.05, 0.1)
+        for decay in (0.05, 0.1, 0.2, 0.5)
+    ]
+    assert len(expected) == 108
+    assert walked == expected
+
+
+def test_given_settings_are_fixed_and_trials_cut_the_grid():
+    fixed = {"embedding_dim": 256, "num_negatives": 5, "learning_rate": 0.1}
+    search = Search("wn18rr", settings=fixed, trials=2)
+    assert points(search) == [{"l2": 0.05}, {"l2": 0.1}]
+    assert search.config({"l2": 0.1}, 7).learning_rate == 0.1
+    assert Search("wn18rr", settings=fixed, trials=9).num_trials == 4
+
+
+# N3 and DURA add up: of the two only that is searched which the preset has.
+@pytest.mark.parametrize(("recipe", "without"), [("strong", "dura"), ("sampled", "n3")])
+def test_random_configurations_lie_in_the_space(recipe, without):
+    search = Search("wn18rr", recipe, trials=200)
+    drawn = points(search)
+    assert len(drawn) == 200
+    assert set(search.space) == SPACES[recipe].keys() - {without}
+    for name, values in search.space.items():
+        found = [point[name] for point in drawn]
+        if isinstance(values, LogUniform):
+            assert values.low <= min(found) <= max(found) <= values.high
+            assert all(float(f"{value:.3g}") == value for value in found)
+            # Half of the logarithms lie below the middle; 200 coins give 100 +- 4 x 7.
+            middle = math.sqrt(values.low * values.high)
+            assert 72 <= sum(value < middle for value in found) <= 128
+        else:
+            assert set(found) == set(values)
+    # All of them are settings of the recipe.
+    for point in drawn:
+        search.config(point, 1)
+
+
+def test_more_trials_begin_with_the_same_and_another_seed_draws_others():
+    four = points(Search("umls", "strong", trials=4))
+    assert points(Search("umls", "strong", trials=9))[:4] == four
+    assert points(Search("umls", "strong", seeds=(2, 1), trials=4)) != four
+    assert Search("umls", "strong").num_trials == 16
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seeds": ()}, "--seeds must be distinct ones. Received: none."),
+        ({"seeds": (3, 3)}, "--seeds must be distinct ones. Received: 3,3."),
+        ({"trials": -1}, "--trials must be at least 0. Received: -1."),
+        ({"finalists": 0}, "--finalists must be at least 1. Received: 0."),
+        ({"budget_minutes": math.nan}, "--budget_minutes must be at least 0. Received: nan."),
+        ({"settings": {"epochs": 0}}, "--epochs must be at least 1. Received: 0."),
+        ({"settings": {"n3": 0.1}}, "--n3 is a setting of --recipe=strong"),
+        (
+            {
+                "settings": {
+                    "embedding_dim": 8,
+                    "num_negatives": 1,
+                    "learning_rate": 0.1,
+                    "l2": 0.1,
+                }
+            },
+            "Nothing is left to search: --recipe=paper varies --embedding_dim, --num_negatives, ",
+        ),
+    ],
+)
+def test_senseless_searches(change, message):
+    with pytest.raises(ConfigError, match=message):
+        Search("umls", **change)
+
+
+def test_space_stands_for_its_recipe():
+    assert recipe_of(None, None) == "paper"
+    assert recipe_of("strong", None) == "strong"
+    assert recipe_of(None, "sampled") == "sampled"
+    assert recipe_of("paper", "paper") == "paper"
+    with pytest.raises(ConfigError, match=r"--space=paper varies .* Received: --recipe=strong"):
+        recipe_of("paper", "strong")

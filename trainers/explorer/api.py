@@ -1,0 +1,144 @@
+"""The questions that the page asks, and their answers as JSON can say them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from quatre_tf.errors import DataError
+from quatre_tf.run import load_trained
+from trainers.explorer import figures
+from trainers.explorer.search import EntitySearch
+from trainers.explorer.surroundings import Surroundings
+from trainers.prediction.predicting import Options, Predictor
+from trainers.prediction.questions import ASKED, QuestionReader
+from trainers.reporting.analysis.runs import Run
+
+Args = Mapping[str, str]
+
+_MAX_FOUND = 20
+_NUM_NEIGHBOURS = 10
+_NUM_FACTS, _MAX_FACTS = 50, 10_000
+_NUM_ANSWERS, _MAX_ANSWERS = 25, 1_000
+
+
+class Api:
+    """Answers requests about a run; each public method is one of the paths below /api/.
+
+    Requests are mappings of strings, as of a URL's query. Entities and relations are given by name
+    or label (`trainers.prediction.name_lookup`), and come back as `{"name", "label"}`.
+
+    Args:
+        run: What to explore.
+
+    Raises:
+        DataError: The run holds no model, or one with NaN or infinite values.
+    """
+
+    def __init__(self, run: Run):
+        # Without weights there is nothing to ask; loading them says so.
+        trained = run.trained or load_trained(run.path)
+        self._run, self._graph = run, trained.graph
+        self._reader = QuestionReader(trained.graph)
+        self._predictor = Predictor(trained, Options())
+        self._surroundings = Surroundings(trained.model, trained.graph)
+        self._search = EntitySearch(trained.graph)
+        counts = np.bincount(trained.graph.known[:, 1], minlength=trained.graph.num_relations)
+        self._relations = list(zip(trained.graph.relations.names, counts.tolist(), strict=True))
+
+    def run(self, args: Args) -> dict[str, Any]:
+        """Returns the facts of the run, and its relations with the number of their triples."""
+        del args
+        return {
+            **figures.overview(self._run),
+            "name": self._graph.name,
+            "relations": self._relations,
+            "calibrated": self._predictor.calibrated,
+        }
+
+    def curves(self, args: Args) -> dict[str, Any]:
+        """Returns the learning curves."""
+        del args
+        return figures.curves(self._run)
+
+    def search(self, args: Args) -> dict[str, Any]:
+        """Returns the entities whose name or label has `text`."""
+        found = self._search.find(args.get("text", ""), _MAX_FOUND)
+        return {"found": [self._entity(entity) for entity in found]}
+
+    def entity(self, args: Args) -> dict[str, Any]:
+        """Returns the first `count` facts of an entity, and its nearest neighbours."""
+        count = _number(args, "count", _NUM_FACTS, _MAX_FACTS)
+        name = self._reader.entities.name(_given(args, "entity"))
+        entity = self._graph.entities.id(name)
+        facts = self._surroundings.facts(entity)
+        counts = self._surroundings.relation_counts(facts, entity)
+        neighbours = self._surroundings.neighbours(entity, _NUM_NEIGHBOURS)
+        return {
+            **self._entity(entity),
+            "num_facts": len(facts),
+            "facts": self._facts(facts[:count]),
+            "relations": {asked: number.tolist() for asked, number in counts.items()},
+            "neighbours": [{**self._entity(id_), "cosine": cosine} for id_, cosine in neighbours],
+        }
+
+    def answers(self, args: Args) -> dict[str, Any]:
+        """Returns the best `count` answers to a `relation` and either a `head` or a `tail`.
+
+        With `known=0` without those that the graph knows, with `seen=1` only entities that train
+        has in this place of the relation.
+        """
+        ends = args.get("head", ASKED), args.get("tail", ASKED)
+        question = self._reader.question(ends[0], _given(args, "relation"), ends[1])
+        options = Options(
+            top_k=_number(args, "count", _NUM_ANSWERS, _MAX_ANSWERS),
+            include_known=args.get("known") != "0",
+            candidates="seen" if args.get("seen") == "1" else "all",
+        )
+        answers = next(self._predictor.with_options(options).answers([question]))
+        return {
+            "question": question.fields,
+            "answers": [
+                {
+                    **self._named(answer.entity),
+                    "score": answer.score,
+                    "probability": answer.probability,
+                    "known": answer.known,
+                }
+                for answer in answers
+            ],
+        }
+
+    def _facts(self, facts: np.ndarray) -> list[dict[str, Any]]:
+        return [
+            {
+                "head": self._entity(head),
+                "relation": self._graph.relations.names[relation],
+                "tail": self._entity(tail),
+                "known": split,
+            }
+            for (head, relation, tail), split in zip(
+                facts, self._surroundings.splits(facts), strict=True
+            )
+        ]
+
+    def _entity(self, entity: int) -> dict[str, Any]:
+        return self._named(self._graph.entities.names[entity])
+
+    def _named(self, name: str) -> dict[str, Any]:
+        return {"name": name, "label": self._reader.entities.label(name)}
+
+
+def _given(args: Args, name: str) -> str:
+    if not args.get(name):
+        raise DataError(f"expected the name of {name} in `{name}`, received none. Add it.")
+    return args[name]
+
+
+def _number(args: Args, name: str, default: int, most: int) -> int:
+    text = args.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= most):
+        raise DataError(
+            f"`{name}`: expected a whole number from 1 to {most:,}, received {text!r}. Change it."
+        )
+    return int(text)

@@ -1,0 +1,1 @@
+"""Runs made of embeddings that were trained elsewhere."""

@@ -1,0 +1,137 @@
+"""Which keys of an OpenKE state dict are which tables of a model."""
+
+import dataclasses
+import pathlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from quatre_tf.errors import DataError
+
+# github.com/daiquocnguyen/QuatRE, models/QuatRE.py: tables [rows, 4n], each row [r | i | j | k].
+_ENTITIES, _RELATIONS = "ent_embeddings.weight", "rel_embeddings.weight"
+_HEAD_ROTATION, _TAIL_ROTATION = "Whr.weight", "Wtr.weight"
+_QUATRE_KEYS = (_ENTITIES, _RELATIONS, _HEAD_ROTATION, _TAIL_ROTATION)
+# github.com/cheungdaven/QuatE, models/QuatE.py: a table [rows, n] a component, s x y z for our
+# r i j k; its product and normalisation are those of QuatRE.
+_QUATE_ENTITIES = tuple(f"emb_{component}_a.weight" for component in "sxyz")
+_QUATE_RELATIONS = tuple(f"rel_{component}_b.weight" for component in "sxyz")
+_QUATE_KEYS = (*_QUATE_ENTITIES, *_QUATE_RELATIONS)
+# Also in these state dicts, but in no score: layers that QuatE makes and does not use, and the
+# constants of a module (github.com/thunlp/OpenKE, openke/module/BaseModule.py).
+_UNUSED_KEYS = frozenset(
+    {"rel_w.weight", "fc.weight", "zero_const", "pi_const", "bn.weight", "bn.bias"}
+    | {"bn.running_mean", "bn.running_var", "bn.num_batches_tracked"}
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Embeddings:
+    """The tables of a model, float32 `[rows, 4n]`, each row `[r | i | j | k]`.
+
+    Attributes:
+        variant: One of `quatre_tf.layers.VARIANTS`.
+        entities: The entity table.
+        relations: The relation table, then the rotations that the variant has, head before tail.
+        keys: The keys of the file that hold them.
+    """
+
+    variant: str
+    entities: np.ndarray
+    relations: tuple[np.ndarray, ...]
+    keys: tuple[str, ...]
+
+    @property
+    def embedding_dim(self) -> int:
+        """Quaternions per embedding."""
+        return self.entities.shape[1] // 4
+
+    def take(self, entity_rows: np.ndarray, relation_rows: np.ndarray) -> "Embeddings":
+        """Returns the tables with these rows in this order."""
+        return dataclasses.replace(
+            self,
+            entities=self.entities[entity_rows],
+            relations=tuple(table[relation_rows] for table in self.relations),
+        )
+
+
+def embeddings_of(weights: Mapping[str, np.ndarray], path: pathlib.Path) -> Embeddings:
+    """Finds the tables of QuatRE, of its one-sided variants, or of QuatE.
+
+    Args:
+        weights: Arrays by key.
+        path: Where they are from; used in messages.
+
+    Raises:
+        DataError: A key is missing or unknown, shapes do not fit together, or values are not
+            finite.
+    """
+    is_quate = not weights.keys().isdisjoint(_QUATE_KEYS)
+    keys = _keys_of_quate(weights, path) if is_quate else _keys_of_quatre(weights, path)
+    unknown = sorted(weights.keys() - set(keys) - _UNUSED_KEYS)
+    if unknown:
+        raise DataError(
+            f"{path} holds {', '.join(unknown)} beside {', '.join(keys)}: this is another model "
+            "than QuatRE and QuatE, and its scores would be wrong. Expected no other keys."
+        )
+    _check_tables(weights, keys, path)
+    if is_quate:
+        parts = [[weights[key] for key in part] for part in (_QUATE_ENTITIES, _QUATE_RELATIONS)]
+        entities, relation = (np.concatenate(part, axis=1) for part in parts)
+        return Embeddings("quate", entities, (relation,), keys)
+    variant = {_QUATRE_KEYS[:3]: "quatre_head", _QUATRE_KEYS: "quatre"}.get(keys, "quatre_tail")
+    relations = tuple(weights[key] for key in keys[1:])
+    return Embeddings(variant, weights[_ENTITIES], relations, keys)
+
+
+def _keys_of_quatre(weights: Mapping[str, np.ndarray], path: pathlib.Path) -> tuple[str, ...]:
+    """Returns the keys that are there; without any rotation it is not QuatRE, perhaps TransE."""
+    missing = [key for key in (_ENTITIES, _RELATIONS) if key not in weights]
+    if weights.keys().isdisjoint((_HEAD_ROTATION, _TAIL_ROTATION)):
+        missing.append(f"{_HEAD_ROTATION} or {_TAIL_ROTATION}")
+    _check_none(missing, weights, path)
+    return tuple(key for key in _QUATRE_KEYS if key in weights)
+
+
+def _keys_of_quate(weights: Mapping[str, np.ndarray], path: pathlib.Path) -> tuple[str, ...]:
+    _check_none([key for key in _QUATE_KEYS if key not in weights], weights, path)
+    return _QUATE_KEYS
+
+
+def _check_none(
+    missing: Sequence[str], weights: Mapping[str, np.ndarray], path: pathlib.Path
+) -> None:
+    if missing:
+        raise DataError(
+            f"{path}: {', '.join(missing)} missing. Expected the tables of QuatRE "
+            f"({', '.join(_QUATRE_KEYS)}; one of the last two may be missing) or of QuatE "
+            f"({', '.join(_QUATE_KEYS)}), received {', '.join(weights) or 'none'}."
+        )
+
+
+def _check_tables(
+    weights: Mapping[str, np.ndarray], keys: Sequence[str], path: pathlib.Path
+) -> None:
+    """Expects tables of one width, which [r | i | j | k] divides by 4 in QuatRE's."""
+    shapes = ", ".join(f"{key} {list(weights[key].shape)}" for key in keys)
+    if any(weights[key].ndim != 2 for key in keys):
+        raise DataError(f"{path}: expected tables [rows, width], received {shapes}.")
+    widths = {weights[key].shape[1] for key in keys}
+    if len(widths) > 1 or 0 in widths:
+        raise DataError(f"{path}: expected tables of one width, received {shapes}.")
+    if keys[0] == _ENTITIES and widths.pop() % 4:
+        raise DataError(
+            f"{path}: expected a width divisible by 4, [r | i | j | k], received {shapes}."
+        )
+    for key in keys:
+        _check_finite(weights[key], f"{path}: {key}")
+
+
+def _check_finite(table: np.ndarray, what: str) -> None:
+    broken = ~np.isfinite(table)
+    if broken.any():
+        row = int(np.argmax(broken.any(axis=1)))
+        raise DataError(
+            f"{what} holds NaN or infinite values: {int(broken.sum()):,} of {table.size:,}, the "
+            f"first in row {row}. Such a model has no ranks; train it again."
+        )

@@ -1,0 +1,170 @@
+"""The known facts that are most like a predicted one: a nearest-neighbour account, not a cause.
+
+For the tail t of (h, r, ?): the entities t' that train has as tails of r and whose embeddings have
+the largest cosines with that of t; and for each of them the fact (h', r, t') of train whose head
+has the largest cosine with h. t' may be t, and h' may be h, with a cosine of 1; but the predicted
+fact is no evidence for itself. For heads the same, the other way round.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+import tensorflow as tf
+
+from quatre_tf import QuatRE
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.known_triples import KnownTriples, index_heads, index_tails
+
+# Cosines held at once: 16 MiB.
+_TILE = 1 << 22
+# Below the length of any trained row.
+_TINY = np.float32(1e-30)
+
+
+# Ids of what is given and of the answer, and the cosines of the answer and of what is given.
+_Pair: TypeAlias = tuple[int, int, tuple[float, float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Evidence:
+    """A fact of train, and how much its two entities are like those of the predicted fact.
+
+    Attributes:
+        head: Name.
+        relation: Name.
+        tail: Name.
+        answer_similarity: Cosine of its entity in the place that was asked for with the answer.
+        given_similarity: Cosine of its other entity with the one that was given.
+    """
+
+    head: str
+    relation: str
+    tail: str
+    answer_similarity: float
+    given_similarity: float
+
+
+class Explainer:
+    """Finds evidence in train.
+
+    Args:
+        model: The model, for the embeddings of its entities.
+        graph: The graph that it was trained on.
+    """
+
+    def __init__(self, model: QuatRE, graph: Graph):
+        self._graph, self._table = graph, model.entities.embeddings.numpy()
+        size = graph.num_entities
+        # By the entity in the place that is asked for: those in the other place.
+        self._index = {
+            "tail": index_heads(graph.train, size),
+            "head": index_tails(graph.train, size),
+        }
+
+    def explain(self, asked: str, facts: np.ndarray, count: int) -> list[tuple[Evidence, ...]]:
+        """Returns for each predicted fact at most `count` known ones, the most similar first.
+
+        Args:
+            asked: `"tail"` or `"head"`: which of the entities was predicted.
+            facts: `[n, 3]` ids of the predicted triples.
+            count: How many, at least 1.
+        """
+        found: list[tuple[Evidence, ...]] = [()] * len(facts)
+        ends = facts[:, [0, 2]] if asked == "tail" else facts[:, [2, 0]]
+        for relation in np.unique(facts[:, 1]):
+            known = _KnownPairs(self._table, self._index[asked], int(relation))
+            rows = np.flatnonzero(facts[:, 1] == relation)
+            for row, pairs in zip(rows, known.nearest(ends[rows], count), strict=True):
+                found[row] = tuple(self._evidence(asked, relation, *pair) for pair in pairs)
+        return found
+
+    def _evidence(
+        self, asked: str, relation: int, given: int, answer: int, similarities: tuple[float, float]
+    ) -> Evidence:
+        ends = self._graph.entities.names[[given, answer]]
+        head, tail = ends if asked == "tail" else ends[::-1]
+        return Evidence(head, self._graph.relations.names[relation], tail, *similarities)
+
+
+class _KnownPairs:
+    """The pairs (given, answer) that train has of one relation.
+
+    Args:
+        table: `[num_entities, width]` embeddings.
+        index: By (relation, answer), what is given.
+        relation: Id of the relation.
+    """
+
+    def __init__(self, table: np.ndarray, index: KnownTriples, relation: int):
+        first = relation * len(table)
+        start, limit = np.searchsorted(index.keys, [first, first + len(table)])
+        splits = index.row_splits[start : limit + 1]
+        members = index.entities[splits[0] : splits[-1]]
+        self._answers = index.keys[start:limit] - first
+        self._givens, places = np.unique(members, return_inverse=True)
+        # Of each answer, the places of what is given among `_givens`.
+        self._places = np.split(places, splits[1:-1] - splits[0])
+        self._given_cosines = _Cosines(table, self._givens)
+        self._answer_cosines = _Cosines(table, self._answers)
+
+    def nearest(self, ends: np.ndarray, count: int) -> Iterator[list[_Pair]]:
+        """Yields the pairs most like each of `ends` `[n, 2]`, with the cosines of both entities.
+
+        The products with all known entities of the relation are taken for as many of `ends` at once
+        as keep the memory bounded.
+        """
+        tile = max(1, _TILE // max(len(self._answers), len(self._givens), 1))
+        # One more than wanted: the answer itself may have no other fact.
+        k = min(count + 1, len(self._answers))
+        for start in range(0, len(ends), tile):
+            part = ends[start : start + tile]
+            given_cosines = self._given_cosines.of(part[:, 0])
+            cosines, nearest = (
+                found.numpy() for found in tf.math.top_k(self._answer_cosines.of(part[:, 1]), k)
+            )
+            for row in range(len(part)):
+                given, answer = part[row]
+                pairs = self._pairs(given, answer, given_cosines[row], cosines[row], nearest[row])
+                yield list(pairs)[:count]
+
+    def _pairs(
+        self,
+        given: int,
+        answer: int,
+        given_cosines: np.ndarray,
+        cosines: np.ndarray,
+        nearest: np.ndarray,
+    ) -> Iterator[_Pair]:
+        """Yields of each of the nearest answers the pair whose given entity is most similar."""
+        for cosine, place in zip(cosines, nearest, strict=True):
+            places = self._places[place]
+            if self._answers[place] == answer:
+                places = places[self._givens[places] != given]
+            if len(places):
+                best = places[np.argmax(given_cosines[places])]
+                similarities = float(cosine), float(given_cosines[best])
+                yield self._givens[best], self._answers[place], similarities
+
+
+class _Cosines:
+    """Cosines between rows of a table `[num_entities, width]` and its rows `ids` `[m]`."""
+
+    def __init__(self, table: np.ndarray, ids: np.ndarray):
+        self._table, self._rows = table, table[ids]
+        self._lengths = _lengths(self._rows)
+
+    def of(self, ids: np.ndarray) -> np.ndarray:
+        """Returns `[n, m]` for ids `[n]`; 0 where a row is all zeros."""
+        # Answers to one question share what is given.
+        distinct, places = np.unique(ids, return_inverse=True)
+        rows = self._table[distinct]
+        cosines = (rows @ self._rows.T) / _lengths(rows)[:, np.newaxis] / self._lengths
+        # Rounding may pass 1.
+        return np.clip(cosines, -1, 1, out=cosines)[places]
+
+
+def _lengths(rows: np.ndarray) -> np.ndarray:
+    # Row by row: a square of all elements would be one more copy of the table.
+    return np.maximum(np.sqrt(np.einsum("nw,nw->n", rows, rows)), _TINY)

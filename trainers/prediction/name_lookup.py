@@ -1,0 +1,88 @@
+"""From what a person types to a name: the name itself, a human label, either in another case."""
+
+import functools
+from collections import defaultdict
+from collections.abc import Mapping
+
+from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.errors import DataError, UnknownNameError
+
+_MAX_LISTED = 5
+
+
+class NameLookup:
+    """Finds the entity or relation that is meant.
+
+    The first of these that fits decides: the name; a label; a name or a label, whatever the case.
+
+    Args:
+        vocabulary: The names.
+        labels: What people call an entity, by its name; may have gaps. White space counts once.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, labels: Mapping[str, str] | None = None):
+        self._vocabulary = vocabulary
+        squeezed = ((name, _squeezed(label)) for name, label in (labels or {}).items())
+        self._labels = {name: label for name, label in squeezed if label}
+
+    def name(self, given: str) -> str:
+        """Returns the name that is meant.
+
+        Raises:
+            UnknownNameError: Nothing is called so; the message has the closest names and labels.
+            DataError: Several are; the message lists their names.
+        """
+        if given in self._names:
+            return given
+        label = _squeezed(given)
+        found = self._by_label.get(label) or self._by_folded.get(label.casefold())
+        if not found:
+            raise UnknownNameError(given, self._vocabulary.kind, self._suggestions(given))
+        if len(found) > 1:
+            raise DataError(self._several(given, found))
+        return found[0]
+
+    def shown(self, name: str) -> str:
+        """Returns a name with its label for people to read."""
+        label = self._labels.get(name)
+        return f"{name} ({label})" if label else name
+
+    def label(self, name: str) -> str | None:
+        """Returns the label of a name, None if it has none."""
+        return self._labels.get(name)
+
+    def _suggestions(self, given: str) -> list[str]:
+        labels = Vocabulary(self._by_label, "label")
+        return list(dict.fromkeys([*self._vocabulary.suggest(given), *labels.suggest(given)]))
+
+    def _several(self, given: str, found: list[str]) -> str:
+        listed = ", ".join(map(self.shown, found[:_MAX_LISTED]))
+        rest = f" and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
+        return (
+            f"Expected one {self._vocabulary.kind}, received {given!r}, which may be any of "
+            f"{len(found)}: {listed}{rest}. Give the name."
+        )
+
+    @functools.cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(self._vocabulary.names)
+
+    @functools.cached_property
+    def _by_label(self) -> dict[str, list[str]]:
+        found = defaultdict(list)
+        for name, label in self._labels.items():
+            found[label].append(name)
+        return dict(found)
+
+    @functools.cached_property
+    def _by_folded(self) -> dict[str, list[str]]:
+        found: dict[str, dict[str, None]] = defaultdict(dict)
+        for name in self._vocabulary.names:
+            for text in (name, self._labels.get(name, name)):
+                found[text.casefold()][name] = None
+        return {text: list(names) for text, names in found.items()}
+
+
+def _squeezed(text: str) -> str:
+    """Returns a text as `quatre_tf.data.labels.write_labels` writes it."""
+    return " ".join(text.split())

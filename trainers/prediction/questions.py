@@ -1,0 +1,148 @@
+"""Questions (head, relation, ?) and (?, relation, tail), one from flags or many from a file."""
+
+import csv
+import dataclasses
+import io
+import pathlib
+from collections.abc import Iterator, Sequence
+
+from datasets.triples import COLUMNS, read_bytes, without_mark
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import DataError
+from trainers.prediction.name_lookup import NameLookup
+
+ASKED = "?"
+_MAX_PROBLEMS = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """What a relation and one entity leave open.
+
+    Attributes:
+        relation: Name of the relation.
+        given: Name of the entity that is given.
+        asked: `"tail"` or `"head"`: the place that is asked for.
+    """
+
+    relation: str
+    given: str
+    asked: str
+
+    @property
+    def fields(self) -> tuple[str, str, str]:
+        """Head, relation and tail, with "?" in the place that is asked for."""
+        if self.asked == "tail":
+            return self.given, self.relation, ASKED
+        return ASKED, self.relation, self.given
+
+
+class QuestionReader:
+    """Makes questions of what a person wrote.
+
+    Args:
+        graph: What names and labels are those of.
+    """
+
+    def __init__(self, graph: Graph):
+        self.entities = NameLookup(graph.entities, graph.labels)
+        self.relations = NameLookup(graph.relations)
+
+    def question(self, head: str, relation: str, tail: str) -> Question:
+        """Returns the question of three names or labels; one of head and tail is "?".
+
+        Raises:
+            DataError: Neither or both are, or a name is unknown or may mean several.
+        """
+        if (head == ASKED) == (tail == ASKED):
+            raise DataError(
+                f"expected '{ASKED}' in the place of either head or tail, received "
+                f"{head!r} and {tail!r}. Write '{ASKED}' for what is asked for."
+            )
+        asked, given = ("tail", head) if tail == ASKED else ("head", tail)
+        return Question(self.relations.name(relation), self.entities.name(given), asked)
+
+    def questions(self, lines: Sequence[tuple[str, list[str]]]) -> list[Question]:
+        """Returns the questions of a file.
+
+        Args:
+            lines: As of `read_lines`.
+
+        Raises:
+            DataError: `FILE:LINE: ...` for each of the first lines that cannot be asked.
+        """
+        found, problems = [], []
+        for where, fields in lines:
+            try:
+                found.append(self.question(*_three(fields)))
+            except DataError as error:
+                problems.append(f"{where}: {error}")
+            if len(problems) > _MAX_PROBLEMS:
+                break
+        if problems:
+            raise DataError(_joined(problems))
+        return found
+
+
+def read_lines(path: str | pathlib.Path) -> list[tuple[str, list[str]]]:
+    """Reads the fields of a file of questions, without a look at what they say.
+
+    Args:
+        path: UTF-8, a question a line and no header, head, relation and tail separated by TABs; by
+            commas with the quotes of CSV where the name ends in .csv. Either with a further .gz.
+
+    Returns:
+        `(FILE:LINE, fields)` of each line.
+
+    Raises:
+        DataError: The file cannot be read, is empty, or is not UTF-8 text.
+    """
+    path = pathlib.Path(path)
+    try:
+        text = without_mark(read_bytes(path)).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}: expected UTF-8 text, received {error}. Save it as UTF-8."
+        ) from error
+    split = _commas if path.name.removesuffix(".gz").endswith(".csv") else _tabs
+    try:
+        lines = [(f"{path}:{number}", fields) for number, fields in split(text)]
+    except csv.Error as error:
+        raise DataError(f"{path}: expected CSV, received {error}. Mend its quotes.") from error
+    if not lines:
+        raise DataError(
+            f"{path}: expected questions, received an empty file. Write one a line: head, relation "
+            f"and '{ASKED}', or '{ASKED}', relation and tail."
+        )
+    return lines
+
+
+def _tabs(text: str) -> Iterator[tuple[int, list[str]]]:
+    text = text.rstrip("\r\n")
+    for number, line in enumerate(text.split("\n") if text else [], start=1):
+        yield number, line.removesuffix("\r").split("\t")
+
+
+def _commas(text: str) -> Iterator[tuple[int, list[str]]]:
+    # By default Python's reader makes something of any text.
+    reader = csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), strict=True)
+    for row in reader:
+        yield reader.line_num, row
+
+
+def _three(fields: list[str]) -> list[str]:
+    if len(fields) != len(COLUMNS) or "" in fields:
+        raise DataError(
+            f"expected three fields ({', '.join(COLUMNS)}), received {len(fields)}: {fields}. "
+            f"Write one question a line, with '{ASKED}' for what is asked for."
+        )
+    return fields
+
+
+def _joined(problems: list[str]) -> str:
+    if len(problems) == 1:
+        return problems[0]
+    title = f"{len(problems)} lines cannot be asked."
+    if len(problems) > _MAX_PROBLEMS:
+        title = f"The first {_MAX_PROBLEMS} lines that cannot be asked:"
+    return "\n  ".join([title, *problems[:_MAX_PROBLEMS]])

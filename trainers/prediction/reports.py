@@ -1,0 +1,130 @@
+"""From answers to the cells that are shown of them; docs/predicting.md explains every one."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from datasets.triples import COLUMNS
+from quatre_tf.run import Trained
+from saved_models.calibrating import calibration_of
+from trainers.prediction.explaining import Evidence, Explainer
+from trainers.prediction.formats import Block, Report
+from trainers.prediction.missing_facts import RankedFacts, missing_facts
+from trainers.prediction.name_lookup import NameLookup
+from trainers.prediction.predicting import Answer, Options, Predictor
+from trainers.prediction.questions import ASKED, Question, QuestionReader
+
+_NUMBERS = ("score", "probability")
+_ANSWER = (*COLUMNS, "rank", "entity", "label", *_NUMBERS, "known_from", "because")
+_MISSING = ("relation", "rank", "head", "head_label", "tail", "tail_label", *_NUMBERS, "because")
+
+
+def report_answers(
+    trained: Trained, questions: Sequence[Question], options: Options, titles: bool
+) -> Report:
+    """Returns the answers to questions; they are computed as they are written.
+
+    Args:
+        trained: The run.
+        questions: What to ask.
+        options: What to answer.
+        titles: Whether a table says what was asked.
+
+    Raises:
+        DataError: See `Predictor`.
+    """
+    predictor = Predictor(trained, options)
+    entities = QuestionReader(trained.graph).entities
+
+    def blocks() -> Iterator[Block]:
+        for question, answers in zip(questions, predictor.answers(questions), strict=True):
+            asked = dict(zip(COLUMNS, question.fields, strict=True))
+            rows = [_answer_row(*ranked, entities) for ranked in enumerate(answers, start=1)]
+            yield Block(_title(question, entities) if titles else "", asked, rows)
+
+    return Report(_columns(_ANSWER, predictor.calibrated, options), blocks())
+
+
+def report_missing(trained: Trained, relation: str, options: Options) -> Report:
+    """Returns the most plausible facts of a relation that the graph lacks.
+
+    Args:
+        trained: The run.
+        relation: Name of the relation.
+        options: Which of them; known facts are never among them.
+
+    Raises:
+        DataError: The relation is unknown, or the model holds NaN or infinite values.
+    """
+    model, graph = trained.model, trained.graph
+    reader = QuestionReader(graph)
+    relation = reader.relations.name(relation)
+    wanted = graph.relations.id(relation), options.top_k, options.candidates
+    found = missing_facts(model, graph, *wanted)
+    calibration = calibration_of(trained)
+    rows = _missing_rows(found, graph.entities.names, reader.entities)
+    if calibration is not None:
+        relations = tf.constant(found.triples[:, 1])
+        probabilities = calibration.probabilities(tf.constant(found.scores), relations)
+        for row, probability in zip(rows, probabilities.numpy().tolist(), strict=True):
+            row["probability"] = probability
+    if options.explain:
+        explained = Explainer(model, graph).explain("tail", found.triples, options.explain)
+        for row, because in zip(rows, explained, strict=True):
+            row["because"] = [_known_row(fact, reader.entities) for fact in because]
+    columns = _columns(_MISSING, calibration is not None, options)
+    return Report(columns, [Block("", {"relation": relation}, rows)])
+
+
+def _columns(names: Sequence[str], calibrated: bool, options: Options) -> list[str]:
+    without = {"probability": not calibrated, "because": not options.explain}
+    return [name for name in names if not without.get(name)]
+
+
+def _title(question: Question, entities: NameLookup) -> str:
+    fields = question.fields
+    ends = [end if end == ASKED else entities.shown(end) for end in fields[::2]]
+    return f"({ends[0]}, {question.relation}, {ends[1]})"
+
+
+def _answer_row(rank: int, answer: Answer, entities: NameLookup) -> dict[str, Any]:
+    return {
+        "rank": rank,
+        "entity": answer.entity,
+        "label": entities.label(answer.entity),
+        "score": answer.score,
+        "probability": answer.probability,
+        "known_from": answer.known,
+        "because": [_known_row(fact, entities) for fact in answer.because],
+    }
+
+
+def _missing_rows(
+    found: RankedFacts, names: np.ndarray, entities: NameLookup
+) -> list[dict[str, Any]]:
+    return [
+        {"rank": rank, **_ends(names[head], names[tail], entities), "score": score}
+        for rank, ((head, _, tail), score) in enumerate(
+            zip(found.triples, found.scores.tolist(), strict=True), start=1
+        )
+    ]
+
+
+def _known_row(fact: Evidence, entities: NameLookup) -> dict[str, Any]:
+    return {
+        "relation": fact.relation,
+        **_ends(fact.head, fact.tail, entities),
+        "answer_similarity": fact.answer_similarity,
+        "given_similarity": fact.given_similarity,
+    }
+
+
+def _ends(head: str, tail: str, entities: NameLookup) -> dict[str, Any]:
+    return {
+        "head": head,
+        "head_label": entities.label(head),
+        "tail": tail,
+        "tail_label": entities.label(tail),
+    }

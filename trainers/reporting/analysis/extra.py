@@ -1,0 +1,17 @@
+"""The optional packages of the report."""
+
+import importlib.util
+
+from quatre_tf.errors import ConfigError
+
+_PACKAGES = ("matplotlib", "sklearn")
+
+
+def require_extra() -> None:
+    """Raises ConfigError, with the command that mends it, unless the extra is installed."""
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"The report needs the extra `analysis`: pip install -e '.[analysis]' "
+            f"(missing: {', '.join(missing)})."
+        )

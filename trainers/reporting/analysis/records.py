@@ -1,0 +1,67 @@
+"""Reading metrics.jsonl: what a run wrote while it was trained."""
+
+import json
+import pathlib
+from typing import Any
+
+import numpy as np
+
+from quatre_tf.errors import DataError
+
+TRAIN, VALID, SAMPLE = "train", "valid/all", "valid_sample/all"
+_PLACE = {"group", "step", "epoch", "seconds"}
+
+
+def read_records(path: pathlib.Path) -> list[dict[str, Any]]:
+    """Returns the records of a run in the order of their steps; none when there is no file.
+
+    A run that was killed is resumed from its last checkpoint and writes the steps after it once
+    more. The lines of the lost work are left out, and so is a last line that was cut off.
+
+    Raises:
+        DataError: `FILE:LINE: ...` for another line that is not a record.
+    """
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").split("\n")
+    *whole, _cut_off = lines
+    return _without_lost_work([_record(line, f"{path}:{n}") for n, line in enumerate(whole, 1)])
+
+
+def series(records: list[dict[str, Any]], group: str, metric: str) -> np.ndarray:
+    """Returns epochs and values of a metric: [2, records that have it]."""
+    pairs = [(r["epoch"], r[metric]) for r in records if r["group"] == group and metric in r]
+    return np.array(pairs, dtype=float).reshape(-1, 2).T
+
+
+def best_record(records: list[dict[str, Any]], best_by: str) -> dict[str, Any] | None:
+    """Returns the validation whose weights were kept, None before the first.
+
+    Args:
+        records: See `read_records`.
+        best_by: The figure that chose, `TrainConfig.best_by`; of equal ones the first is kept.
+    """
+    validations = [record for record in records if record["group"] == VALID]
+    return max(validations, key=lambda record: record[best_by], default=None)
+
+
+def _record(line: str, where: str) -> dict[str, Any]:
+    # Where a cut-off line was followed by a resumed run, the first whole record follows on it.
+    line = line[max(line.rfind('{"group"'), 0) :]
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if not (isinstance(record, dict) and record.keys() >= _PLACE):
+        raise DataError(f"{where}: expected a record of a run, received {line[:60]!r}.")
+    return record
+
+
+def _without_lost_work(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    kept: list[dict[str, Any]] = []
+    for record in records:
+        while kept and kept[-1]["step"] > record["step"]:
+            kept.pop()
+        kept.append(record)
+    # Of two records of a group at one step the later one counts.
+    return list({(record["group"], record["step"]): record for record in kept}.values())

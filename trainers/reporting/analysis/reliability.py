@@ -1,0 +1,133 @@
+"""The section of the page about probabilities: how far they can be believed."""
+
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import DataError
+from quatre_tf.ranking import statistics
+from quatre_tf.run import Trained
+from saved_models.calibrating import NUM_NEGATIVES, calibration_of, labelled_scores
+from saved_models.calibration import Calibration
+from saved_models.platt import logistic
+from saved_models.reliability import NUM_BINS, quality, reliability_bins, triple_losses
+from trainers.reporting.analysis import page
+from trainers.reporting.analysis.names import shorten
+from trainers.reporting.analysis.reliability_picture import Probabilities, draw_reliability
+from trainers.reporting.analysis.rows import Row, write_csv
+
+PARTS = ("reliability.png", "reliability.csv", "calibration.csv")
+_SPLIT = "test"
+_PLAIN, _CALIBRATED = "logistic function of the score", "calibrated"
+_TITLE = "Probabilities"
+# No relation has this name.
+_ALL = ""
+_MAX_RELATIONS = 10
+_HEADER = ("", "triples", "Brier score", "Log loss", "ECE")
+
+
+def probabilities(runs: Mapping[str, Trained], output: pathlib.Path) -> str:
+    """Reliability diagram of the test split, and figures of it and its largest relations.
+
+    Args:
+        runs: On the same graph, by name.
+        output: Folder of the report.
+    """
+    found = {name: of for name, run in runs.items() if (of := _probabilities(run))}
+    if not found:
+        return page.section(_TITLE, page.note("They are not calibrated: nothing to fit them on."))
+    graph = next(iter(runs.values())).graph
+    write_csv(output / "reliability.csv", _bin_rows(found))
+    figures = list(_figures(found, graph))
+    write_csv(output / "calibration.csv", figures)
+    draw_reliability(found, output / "reliability.png")
+    caption = (
+        f"Triples of the {_SPLIT} split and {NUM_NEGATIVES} corrupted triples of each, which "
+        f"together weigh as much as the triple. 95 % intervals over triples. ECE: expected "
+        f"calibration error over {NUM_BINS} bins of equal weight; of few triples it is above 0 "
+        "however good the probabilities are. calibration.csv has all relations."
+    )
+    return page.section(
+        _TITLE,
+        page.figure(
+            output / "reliability.png",
+            "Reliability diagram of the test split, and how calibrated probabilities are spread",
+            f"Left: share of positives against mean probability in {NUM_BINS} bins of equal weight "
+            "(fewer where many probabilities are equal); on the dotted line probabilities come "
+            "true. Right: calibrated probabilities of positives, the triples of the split, and "
+            "negatives, corrupted ones.",
+        ),
+        page.table(caption, _HEADER, _table(figures, len(found))),
+    )
+
+
+def _probabilities(run: Trained) -> Probabilities | None:
+    """Returns probabilities `[n, 1 + k]` by their name; None where there are none."""
+    try:
+        scores = labelled_scores(run.model, run.graph, _SPLIT)
+    except DataError:
+        return None
+    calibration = calibration_of(run)
+    if calibration is None:
+        return None
+    relations = run.graph.split(_SPLIT)[:, 1]
+    return {_PLAIN: logistic(scores), _CALIBRATED: _served(calibration, scores, relations)}
+
+
+def _served(calibration: Calibration, scores: np.ndarray, relations: np.ndarray) -> np.ndarray:
+    flat = tf.constant(scores.reshape(-1), tf.float32)
+    repeated = tf.constant(np.repeat(relations, scores.shape[1]), tf.int64)
+    found = calibration.probabilities(flat, repeated).numpy()
+    return found.reshape(scores.shape).astype(np.float64)
+
+
+def _bin_rows(runs: Mapping[str, Probabilities]) -> Iterator[Row]:
+    for run, named in runs.items():
+        for name, of in named.items():
+            for weight, predicted, observed in reliability_bins(of).tolist():
+                place = {"run": run, "probabilities": name, "weight": weight}
+                yield {**place, "mean probability": predicted, "share of positives": observed}
+
+
+def _figures(runs: Mapping[str, Probabilities], graph: Graph) -> Iterator[Row]:
+    """Yields rows by run and name: of the split, "", then of relations, the most frequent first."""
+    relations = graph.split(_SPLIT)[:, 1]
+    counts = np.bincount(relations, minlength=graph.num_relations)
+    frequent = [r for r in np.argsort(-counts, kind="stable") if counts[r]]
+    parts = {_ALL: slice(None)} | {graph.relations.names[r]: relations == r for r in frequent}
+    for part, members in parts.items():
+        for run, named in runs.items():
+            for name, of in named.items():
+                place = {"relation": part, "run": run, "probabilities": name}
+                yield {**place, "triples": len(of[members]), **_measured(of[members])}
+
+
+def _measured(of: np.ndarray) -> Row:
+    figures = quality(of)
+    ends = statistics.bootstrap_intervals(triple_losses(of)).tolist()
+    row: Row = {}
+    for metric, (low, high) in zip(("brier", "log_loss"), ends, strict=True):
+        row |= {metric: figures[metric], f"{metric} low": low, f"{metric} high": high}
+    return {**row, "ece": figures["ece"]}
+
+
+def _table(figures: Sequence[Row], num_runs: int) -> Iterator[list[str]]:
+    parts = list(dict.fromkeys(row["relation"] for row in figures))[: 1 + _MAX_RELATIONS]
+    short = {_ALL: "All relations", **shorten(parts[1:])}
+    for part in parts:
+        yield [short[part]]
+        for row in figures:
+            if row["relation"] == part:
+                named = f"{row['probabilities']}, {row['run']}"
+                yield [named if num_runs > 1 else row["probabilities"], *_cells(row)]
+
+
+def _cells(row: Row) -> list[str]:
+    cells = [
+        f"{row[metric]:.4f}\n{row[f'{metric} low']:.4f} – {row[f'{metric} high']:.4f}"
+        for metric in ("brier", "log_loss")
+    ]
+    return [f"{row['triples']:,}", *cells, f"{row['ece']:.4f}"]

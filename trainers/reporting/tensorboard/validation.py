@@ -1,0 +1,73 @@
+"""What TensorBoard shows of a validation beside its figures; nothing of it is in metrics.jsonl."""
+
+import itertools
+import re
+import sys
+
+import tensorflow as tf
+
+from quatre_tf import QuatRE
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import DataError
+from quatre_tf.ranking.breakdowns import by_relation
+from quatre_tf.ranking.split_ranks import SplitRanks
+from trainers.reporting.tensorboard import table_norms
+from trainers.reporting.tensorboard.separation import LabelledTriples, area_under_curve
+from trainers.training.config import TrainConfig
+
+NUM_RELATIONS = 20
+
+
+class ValidationSummaries:
+    """Writes to the default writer, at its step.
+
+    Samples are drawn once, by the seed of the run, so that what changes is the model.
+
+    Args:
+        config: The settings of the run.
+        graph: Its graph.
+    """
+
+    def __init__(self, config: TrainConfig, graph: Graph):
+        self._seed, self._tie_policy, self._graph = config.seed, config.tie_policy, graph
+        self._triples: LabelledTriples | None = None
+        try:
+            self._triples = LabelledTriples(graph, config.seed)
+        except DataError as error:
+            print(f"No scores of corrupted triples in TensorBoard: {error}", file=sys.stderr)
+
+    def write(self, model: QuatRE, ranks: SplitRanks) -> None:
+        """Writes MRR by relation, norms of the tables and scores of true and corrupted triples."""
+        self._write_relations(ranks)
+        self._write_norms(model)
+        self._write_scores(model)
+
+    def _write_relations(self, ranks: SplitRanks) -> None:
+        values = ranks.values(self._tie_policy)
+        relations = by_relation(ranks, values, self._graph)["all"].items()
+        for place, (name, figures) in enumerate(itertools.islice(relations, NUM_RELATIONS), 1):
+            tag = f"valid/per_relation/{place:02d}_{_tag_safe(name)}"
+            tf.summary.scalar(tag, figures["both"]["mrr"])
+
+    def _write_norms(self, model: QuatRE) -> None:
+        for table in table_norms.tables_of(model):
+            tf.summary.scalar(f"tables/{table.name}", table_norms.frobenius_norm(table))
+            rows = table_norms.sample_rows(table, self._seed)
+            tf.summary.histogram(f"moduli/{table.name}", table_norms.moduli(table, rows))
+        relations = table_norms.sample_rows(model.relations.relation, self._seed)
+        # Not |w_r|: it is |v_r|, or 1 where v_r is normalised.
+        angles = table_norms.rotation_angles(model, relations)
+        tf.summary.histogram("rotation_angles/w_r", angles)
+
+    def _write_scores(self, model: QuatRE) -> None:
+        if self._triples is None:
+            return
+        true, corrupted = self._triples.scores(model)
+        tf.summary.histogram("scores/true", true)
+        tf.summary.histogram("scores/corrupted", corrupted)
+        tf.summary.scalar("scores/auc", area_under_curve(true, corrupted))
+
+
+def _tag_safe(name: str) -> str:
+    """Returns a relation's name without what groups or breaks tags, `/` above all."""
+    return re.sub(r"[^\w.-]+", ".", name).strip("._")

@@ -1,0 +1,1 @@
+"""A training run: settings, recipes, loops, checkpoints and the run directory."""

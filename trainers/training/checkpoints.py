@@ -1,0 +1,150 @@
+"""Checkpoints of a run: everything that going on exactly needs."""
+
+import os
+import pathlib
+import re
+import shutil
+import sys
+
+import tensorflow as tf
+
+from quatre_tf.atomic_files import write_text
+from quatre_tf.errors import ConfigError
+from trainers.training.storage import writing
+from trainers.training.trainer import Trainer
+
+# The one before the last stays, for the case that the last cannot be read.
+_KEPT = 2
+_PARTIAL = "partial"
+# Characters of a reason: of another model's checkpoint, TensorFlow lists every variable.
+_LONGEST = 200
+_INDEX = re.compile(r"ckpt-(\d+)\.index")
+# What TensorFlow raises for a checkpoint that is damaged, or of another model.
+_UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, ValueError)
+
+
+class RunState(tf.Module):
+    """What the outer loop has to remember across a resume.
+
+    Attributes:
+        best_value: Best validation figure so far, -1 before the first.
+        best_step: The step it was reached at.
+        stale: Validations since then.
+        validated_step: The step of the last validation.
+        validated_seconds: When it ended, in wall time of the run.
+        slowest_validation: What the slowest so far took, in seconds.
+        seconds: Wall time spent so far, validation and checkpoints included.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.best_value = tf.Variable(-1.0, dtype=tf.float64, trainable=False)
+        self.best_step = tf.Variable(0, dtype=tf.int64, trainable=False)
+        self.stale = tf.Variable(0, dtype=tf.int64, trainable=False)
+        self.validated_step = tf.Variable(0, dtype=tf.int64, trainable=False)
+        self.validated_seconds = tf.Variable(0.0, dtype=tf.float64, trainable=False)
+        self.slowest_validation = tf.Variable(0.0, dtype=tf.float64, trainable=False)
+        self.seconds = tf.Variable(0.0, dtype=tf.float64, trainable=False)
+
+
+class Checkpoints:
+    """Saves and restores tables, accumulators, step and `RunState` together.
+
+    The files are the whole truth: a checkpoint is `ckpt-STEP.index` with its data beside it, and
+    the last is that of the highest step. What is being written has another name.
+    """
+
+    def __init__(self, folder: pathlib.Path, trainer: Trainer, state: RunState):
+        self._folder, self._trainer = folder, trainer
+        self._checkpoint = tf.train.Checkpoint(**trainer.state, state=state)
+        # Names of those that are known to be good, the last at the end.
+        self._good: list[str] = []
+
+    @property
+    def latest(self) -> str | None:
+        """Path prefix of the last checkpoint that was written or restored."""
+        return os.fspath(self._folder / self._good[-1]) if self._good else None
+
+    def save(self) -> str:
+        """Writes a checkpoint and returns its path prefix.
+
+        Raises:
+            StorageError: The disk does not take it; those before are kept.
+        """
+        name = f"ckpt-{int(self._trainer.step.numpy())}"
+        kept = (
+            f"The checkpoint before, {self.latest}, is kept"
+            if self._good
+            else "There was none before"
+        )
+        remedy = f"{kept}. Make room there, then go on with --resume."
+        try:
+            with writing("the checkpoint", self._folder / name, remedy, self._num_bytes):
+                self._checkpoint.write(os.fspath(self._folder / _PARTIAL))
+                self._publish(name)
+        finally:
+            self._clear()
+        return os.fspath(self._folder / name)
+
+    def restore(self) -> None:
+        """Takes everything back to the last good checkpoint and rewinds the batches to it.
+
+        Raises:
+            ConfigError: There is none, all are damaged, or they are not of this model.
+        """
+        names = self._names()
+        if not names:
+            raise ConfigError(
+                f"There is no checkpoint in {self._folder} to resume from: the run was imported, "
+                "or its checkpoints were removed. Start another one in another --run_dir."
+            )
+        failures: list[str] = []
+        for name in names:
+            try:
+                path = os.fspath(self._folder / name)
+                self._checkpoint.read(path).assert_existing_objects_matched()
+            except _UNREADABLE as error:
+                failures.append(f"{name}: {_first_line(error)}")
+                continue
+            self._good = [name]
+            self._trainer.rewind()
+            if failures:
+                sys.stderr.write(f"Going on from {name}. Cannot read {'; '.join(failures)}\n")
+            return
+        raise ConfigError(
+            f"Cannot restore any checkpoint in {self._folder}: {'; '.join(failures)}. Expected one "
+            "of this model. Bring one back from a copy, or start again in another --run_dir."
+        )
+
+    @property
+    def _num_bytes(self) -> int:
+        state = self._trainer.state
+        return sum(v.shape.num_elements() * v.dtype.size for v in state["tables"]) * 2
+
+    def _names(self) -> list[str]:
+        """Returns the checkpoints that are there, the highest step first."""
+        found = [_INDEX.fullmatch(path.name) for path in self._folder.glob("ckpt-*.index")]
+        steps = sorted((int(match[1]) for match in found if match), reverse=True)
+        return [f"ckpt-{step}" for step in steps]
+
+    def _publish(self, name: str) -> None:
+        """Gives what was written its name, the index last: with it the checkpoint is there."""
+        for path in sorted(self._folder.glob(f"{_PARTIAL}.*")):
+            os.replace(path, path.with_name(path.name.replace(_PARTIAL, name, 1)))
+        self._good = [*(good for good in self._good if good != name), name][-_KEPT:]
+        # For tf.train.latest_checkpoint; nothing of ours reads it.
+        write_text(self._folder / "checkpoint", f'model_checkpoint_path: "{name}"\n')
+        for path in self._folder.glob("ckpt-*"):
+            if path.name.partition(".")[0] not in self._good:
+                path.unlink()
+
+    def _clear(self) -> None:
+        """Removes what is left of a checkpoint that was not written to its end."""
+        for path in self._folder.glob(f"{_PARTIAL}.*"):
+            path.unlink()
+        shutil.rmtree(self._folder / f"{_PARTIAL}_temp", ignore_errors=True)
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(getattr(error, "message", error)).partition("\n")[0]
+    return text.rpartition("}} ")[2][:_LONGEST]

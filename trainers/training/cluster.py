@@ -1,0 +1,84 @@
+"""Which process of a cluster this is, as TensorFlow's TF_CONFIG says it."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from quatre_tf.errors import ConfigError
+
+# The jobs that a strategy needs; each process has one task of one of them.
+JOBS = {"multi_worker": ("worker",), "parameter_server": ("chief", "ps", "worker")}
+_EXAMPLE = """TF_CONFIG='{"cluster": {%s}, "task": {"type": "%s", "index": 0}}'"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+    """The processes of a run and which one this is.
+
+    Attributes:
+        addresses: `host:port` of each task, by job; empty for a run in one process.
+        job: The job of this process.
+        index: Its number in that job.
+    """
+
+    addresses: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    job: str = ""
+    index: int = 0
+
+    @classmethod
+    def from_environment(cls, strategy: str) -> "Cluster":
+        """Reads TF_CONFIG for a strategy that needs it.
+
+        Raises:
+            ConfigError: TF_CONFIG is missing, malformed, or not for this strategy.
+        """
+        if strategy not in JOBS:
+            return cls()
+        text = os.environ.get("TF_CONFIG", "")
+        try:
+            config = json.loads(text)
+            addresses = {job: _hosts(hosts) for job, hosts in config["cluster"].items()}
+            cluster = cls(addresses, config["task"]["type"], int(str(config["task"]["index"])))
+            if set(addresses) != set(JOBS[strategy]) or not cluster._has_task:
+                raise ValueError(
+                    "Other jobs than the strategy has, or a task that is none of them."
+                )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ConfigError(_describe(strategy, text)) from error
+        return cluster
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this process writes the run; a run in one process is its own chief."""
+        return self.job in ("", "chief") or ("chief" not in self.addresses and self.index == 0)
+
+    @property
+    def is_server(self) -> bool:
+        """Whether this process only does what a coordinator asks it to."""
+        return "chief" in self.addresses and self.job != "chief"
+
+    def count(self, job: str) -> int:
+        """Returns how many tasks a job has."""
+        return len(self.addresses.get(job, ()))
+
+    @property
+    def _has_task(self) -> bool:
+        return 0 <= self.index < self.count(self.job)
+
+
+def _hosts(hosts: Any) -> tuple[str, ...]:
+    if not isinstance(hosts, list) or not all(":" in host for host in hosts):
+        raise TypeError('Expected ["host:port", ...].')
+    return tuple(hosts)
+
+
+def _describe(strategy: str, text: Any) -> str:
+    jobs = JOBS[strategy]
+    cluster = ", ".join(f'"{job}": ["host:port", ...]' for job in jobs)
+    return (
+        f"--strategy={strategy} needs the environment variable {_EXAMPLE % (cluster, jobs[0])} in "
+        f"each process, with its own task and the same cluster (docs/distributed.md). "
+        f"Received: {text!r}."
+    )

@@ -1,0 +1,315 @@
+"""The outer loop: validate, keep the best, checkpoint, stop early, show progress."""
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tqdm
+
+from quatre_tf.errors import TrainingError
+from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf.run import BEST_MODEL, save_best
+from trainers.reporting import text as report
+from trainers.reporting.tensorboard.writer import Summaries
+from trainers.training.checkpoints import Checkpoints, RunState
+from trainers.training.config import REGULARIZERS, TrainConfig
+from trainers.training.planning import Plan
+from trainers.training.signals import uninterrupted
+from trainers.training.storage import writing
+from trainers.training.strategies import chief_value
+from trainers.training.trainer import Progress, Trainer
+
+# A call of the inner loop takes about this long: Ctrl-C is answered after the call.
+_SECONDS_PER_CALL = 1.0
+_CHECKPOINT_SECONDS = 600.0
+# When validation triples are sampled: so that nobody watches a long run blind.
+_FIRST_SAMPLE_SECONDS = 60.0
+_SAMPLE_SECONDS = 300.0
+_SAMPLE_TRIPLES = 256
+_FIRST_LOG_SECONDS = 15.0
+_LOG_SECONDS = 60.0
+
+# Takes the epoch and the figures of a validation; returns whether training goes on.
+OnValidation = Callable[[float, Mapping[str, float]], bool]
+
+
+def always(epoch: float, metrics: Mapping[str, float]) -> bool:
+    """Goes on: the run's own plan and patience say when it ends."""
+    del epoch, metrics
+    return True
+
+
+class Clock:
+    """Wall time of a run over all its sessions, in seconds: the chief's.
+
+    Args:
+        started: `time.monotonic()` when this session began.
+        before: What the sessions before took.
+        strategy: Its workers read the clock together, so that they decide alike.
+    """
+
+    def __init__(self, started: float, before: float, strategy: tf.distribute.Strategy):
+        self._start, self._strategy = started - before, strategy
+        self.last = before
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began; `last` is what was read last, for a worker on its own."""
+        self.last = chief_value(self._strategy, time.monotonic() - self._start)
+        return self.last
+
+
+class Controller:
+    """Drives a `Trainer` from its step to the end of the run."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        summaries: Summaries,
+        trainer: Trainer,
+        checkpoints: Checkpoints,
+        state: RunState,
+        evaluator: Evaluator,
+        plan: Plan,
+        clock: Clock,
+    ):
+        self._config, self._summaries, self._trainer = config, summaries, trainer
+        self._checkpoints, self._state, self._evaluator = checkpoints, state, evaluator
+        self._plan, self._clock = plan, clock
+        self._steps_per_call = 1
+        self._due = {
+            "checkpoint": self._clock.seconds + _CHECKPOINT_SECONDS,
+            "sample": max(_FIRST_SAMPLE_SECONDS, self._clock.seconds),
+        }
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return int(self._trainer.step.numpy())
+
+    @property
+    def epoch(self) -> float:
+        """Epochs done."""
+        return self.step / self._trainer.recipe.steps_per_epoch
+
+    @property
+    def _best_epoch(self) -> float:
+        return int(self._state.best_step.numpy()) / self._trainer.recipe.steps_per_epoch
+
+    @property
+    def _steps_to_go(self) -> int:
+        return self._plan.steps_to_go(self.step, self._clock.seconds)
+
+    @property
+    def _is_validation_due(self) -> bool:
+        # Already done where a finished run is looked at again; outstanding where it was cut short.
+        if int(self._state.validated_step.numpy()) == self.step:
+            return False
+        return self._plan.is_validation_due(self.step, self._clock.seconds)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to train or to validate."""
+        is_trained = self._out_of_patience() or not self._steps_to_go
+        return is_trained and not self._is_validation_due
+
+    def run(self, on_validation: OnValidation = always) -> None:
+        """Trains to the end of the plan or until validation stopped getting better.
+
+        Args:
+            on_validation: Asked after each validation whether to go on; the checkpoint is written
+                in either case.
+
+        Raises:
+            TrainingError: The loss is not finite any more. What was good stays.
+            StorageError: The disk is full, or fails. What was good stays.
+            KeyboardInterrupt: Ctrl-C or SIGTERM; a checkpoint was written.
+        """
+        with _Bar(self._plan_end(), self.step) as bar:
+            try:
+                while self._take_turn(on_validation, bar):
+                    pass
+            except KeyboardInterrupt:
+                # Whatever came while it was saved has its wish: the run ends.
+                with contextlib.suppress(KeyboardInterrupt):
+                    self._save()
+                raise
+        if self._out_of_patience():
+            print(
+                f"Stopped early: no better validation {self._best_name} in "
+                f"{self._config.patience} validations. Best: epoch {self._best_epoch:g}."
+            )
+
+    def _take_turn(self, on_validation: OnValidation, bar: "_Bar") -> bool:
+        """Trains for about a second, then does what is due; returns whether to go on."""
+        if not self._is_validation_due:
+            if self._out_of_patience() or not (steps := self._steps_to_go):
+                return False
+            self._train_call(steps, bar)
+            if not self._is_validation_due and self._is_due("sample", _SAMPLE_SECONDS):
+                self._validate_sample(bar)
+        # Asked after the sample, which may have used up the last of a budget.
+        due = self._is_validation_due
+        goes_on = not due or on_validation(self.epoch, self._validate(bar))
+        # The first soon: a disk that does not take it shows now, and not after ten minutes.
+        is_first = self._checkpoints.latest is None
+        if due or is_first or self._is_due("checkpoint", _CHECKPOINT_SECONDS):
+            self._save()
+        return goes_on
+
+    def _plan_end(self) -> int:
+        """Returns the last step, and lets a decaying learning rate end there."""
+        last_step = self._plan.last_step(self.step, self._clock.seconds)
+        self._trainer.last_step.assign(max(last_step, 1))
+        return last_step
+
+    @property
+    def _best_name(self) -> str:
+        return {"hits@10": "Hits@10", "mrr": "MRR"}[self._config.best_by]
+
+    def _train_call(self, remaining: int, bar: "_Bar") -> None:
+        num_steps = min(self._steps_per_call, remaining)
+        start = self._clock.seconds
+        progress = self._trainer.train(num_steps)
+        seconds = self._clock.seconds - start
+        self._plan.saw_steps(num_steps, seconds)
+        if not progress.is_finite:
+            raise TrainingError(self._describe_collapse(progress))
+        rate = num_steps * self._trainer.recipe.triples_per_step / seconds
+        # At most twice as many as before: the first calls hold compilation and cold caches.
+        wanted = round(num_steps * _SECONDS_PER_CALL / seconds)
+        self._steps_per_call = int(np.clip(wanted, 1, 2 * self._steps_per_call))
+        self._write(
+            "train",
+            {
+                "loss": progress.loss,
+                "regularization": progress.regularization,
+                "gradient_norm": progress.gradient_norm,
+                "learning_rate": float(self._trainer.optimizer.learning_rate.numpy()),
+                "triples_per_second": rate,
+            },
+        )
+        bar.advance(num_steps, self._plan_end(), self.epoch, progress.loss, rate)
+
+    def _validate(self, bar: "_Bar") -> dict[str, float]:
+        start = self._clock.seconds
+        ranks = self._evaluator.rank(self._trainer.model, "valid")
+        metrics = self._evaluator.summarize(ranks)["candidates"]["all"]["both"]
+        self._summaries.write_validation(self._trainer.model, ranks, self.step)
+        took = self._clock.seconds - start
+        self._plan.saw_validation(self._clock.last, took)
+        better = metrics[self._config.best_by] > self._state.best_value.numpy()
+        # All of it or nothing: a validation that was cut short is done again.
+        with uninterrupted():
+            self._take_note(metrics, better, took)
+        mark = "  best so far" if better else ""
+        bar.write(f"epoch {self.epoch:g}  valid  {report.metric_line(metrics)}{mark}")
+        return metrics
+
+    def _take_note(self, metrics: Mapping[str, float], better: bool, took: float) -> None:
+        if better:
+            self._save_best()
+            self._state.best_value.assign(metrics[self._config.best_by])
+            self._state.best_step.assign(self.step)
+        self._state.stale.assign(0 if better else self._state.stale + 1)
+        self._state.validated_step.assign(self.step)
+        self._state.validated_seconds.assign(self._clock.last)
+        self._state.slowest_validation.assign(tf.maximum(self._state.slowest_validation, took))
+        self._write("valid/all", metrics)
+
+    def _save_best(self) -> None:
+        run, model = self._summaries.run.path, self._trainer.model
+        needed = sum(table.value.shape.num_elements() * 4 for table in model.trainable_variables)
+        remedy = "The best model before is kept, if there was one. Make room, then go on with "
+        with writing("the best model", run / BEST_MODEL, f"{remedy}--resume.", needed):
+            save_best(model, run)
+
+    def _validate_sample(self, bar: "_Bar") -> None:
+        result = self._evaluator.evaluate(self._trainer.model, "valid", max_triples=_SAMPLE_TRIPLES)
+        metrics = result["candidates"]["all"]["both"]
+        self._write("valid_sample/all", metrics)
+        bar.write(
+            f"epoch {self.epoch:g}  valid SAMPLE of {result['num_triples']} triples  "
+            f"{report.metric_line(metrics)}"
+        )
+
+    def _out_of_patience(self) -> bool:
+        return 0 < self._config.patience <= int(self._state.stale.numpy())
+
+    def _is_due(self, event: str, period: float) -> bool:
+        if self._clock.seconds < self._due[event]:
+            return False
+        self._due[event] = self._clock.seconds + period
+        return True
+
+    def _save(self) -> None:
+        # Not read anew: an interrupted worker is on its own.
+        self._state.seconds.assign(self._clock.last)
+        with uninterrupted():
+            self._checkpoints.save()
+
+    def _write(self, group: str, values: Mapping[str, float]) -> None:
+        self._summaries.write(
+            group, values, step=self.step, epoch=self.epoch, seconds=self._clock.seconds
+        )
+
+    def _describe_collapse(self, progress: Progress) -> str:
+        weights = ("l2",) if self._config.recipe == "paper" else REGULARIZERS
+        causes = ["learning_rate", *(name for name in weights if getattr(self._config, name))]
+        return (
+            f"Training stopped at step {self.step}, because these are not all finite: loss "
+            f"{progress.loss}, regularisation {progress.regularization}, gradient norm "
+            f"{progress.gradient_norm}. The last good checkpoint is {self._checkpoints.latest}; "
+            f"nothing was written after it. Use a smaller "
+            f"{' or '.join(f'--{name}' for name in causes)}."
+        )
+
+
+class _Bar:
+    """A progress bar on a terminal; a line a minute in a log."""
+
+    def __init__(self, last_step: int, step: int):
+        self._bar = tqdm.tqdm(
+            total=last_step,
+            initial=step,
+            unit="step",
+            disable=None,
+            dynamic_ncols=True,
+            smoothing=0.05,
+            bar_format="{desc}{percentage:3.0f}%|{bar}| {elapsed}, {remaining} left",
+        )
+        self._last_step, self._first_step, self._step = last_step, step, step
+        self._start = time.monotonic()
+        # The first calls hold compilation: a rate taken from them would frighten.
+        self._next_line = self._start + _FIRST_LOG_SECONDS
+
+    def __enter__(self) -> "_Bar":
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._bar.close()
+
+    def advance(
+        self, num_steps: int, last_step: int, epoch: float, loss: float, rate: float
+    ) -> None:
+        self._step += num_steps
+        self._last_step = self._bar.total = last_step
+        text = f"{epoch:.1f}  loss {loss:.4f}  {rate:,.0f} triples/s"
+        self._bar.set_description_str(f"epoch {text}  ", refresh=False)
+        self._bar.update(num_steps)
+        if self._bar.disable and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + _LOG_SECONDS
+            self.write(f"epoch {text}  remaining {self._remaining()}")
+
+    def write(self, line: str) -> None:
+        tqdm.tqdm.write(line, file=sys.stdout)
+        sys.stdout.flush()
+
+    def _remaining(self) -> str:
+        elapsed = time.monotonic() - self._start
+        rate = (self._step - self._first_step) / max(elapsed, 1e-9)
+        return report.duration((self._last_step - self._step) / max(rate, 1e-9))

@@ -1,0 +1,262 @@
+"""A whole run as one function: data, training, test, export."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from datasets import catalog
+from datasets.progress import progress
+from quatre_tf.atomic_files import write_text
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import ConfigError, TrainingError
+from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf.run import Trained, load_model
+from saved_models.calibrating import calibrate
+from saved_models.exporting import export_scorer
+from saved_models.scorer import build_scorer
+from trainers.reporting import text as report
+from trainers.reporting.tensorboard.final import write_final_summaries
+from trainers.reporting.tensorboard.writer import Summaries
+from trainers.training.checkpoints import Checkpoints, RunState
+from trainers.training.config import TrainConfig
+from trainers.training.controller import Clock, Controller, OnValidation, always
+from trainers.training.planning import BudgetPlan, EpochPlan, Plan
+from trainers.training.run_directory import RunDirectory
+from trainers.training.server_trainer import make_trainer
+from trainers.training.storage import writing
+from trainers.training.strategies import make_strategy, ranking_strategy
+from trainers.training.trainer import Trainer
+
+
+def fit(
+    config: TrainConfig,
+    run_dir: pathlib.Path,
+    *,
+    resume: bool = False,
+    data_dir: str | os.PathLike | None = None,
+    manual_dir: str | os.PathLike | None = None,
+) -> dict[str, Any]:
+    """Trains, then evaluates the best weights on the test split and exports them.
+
+    Args:
+        config: The settings.
+        run_dir: Where everything is kept; see `RunDirectory`.
+        resume: Go on with the run that is there.
+        data_dir: Where prepared data sets are kept.
+        manual_dir: Where archives already at hand lie.
+
+    Returns:
+        The test metrics, as written to test_metrics.json.
+
+    Raises:
+        ConfigError: The folder holds a run and `resume` is not set, or is in use.
+        DataError: The data set cannot be had.
+        StorageError: The folder cannot be written to, or its disk is full.
+        TrainingError: The loss is not finite any more.
+    """
+    with _begun(config, run_dir, resume, data_dir, manual_dir) as session:
+        _train(session)
+        return _stored_result(session) or _finish(session)
+
+
+def train(
+    config: TrainConfig,
+    run_dir: pathlib.Path,
+    *,
+    resume: bool = False,
+    data_dir: str | os.PathLike | None = None,
+    manual_dir: str | os.PathLike | None = None,
+    on_validation: OnValidation = always,
+) -> None:
+    """Trains only: the test split is not ranked and nothing is exported.
+
+    `fit` with `resume` does the rest later, and the training that `on_validation` left undone.
+
+    Args:
+        config: As `fit`.
+        run_dir: As `fit`.
+        resume: As `fit`.
+        data_dir: As `fit`.
+        manual_dir: As `fit`.
+        on_validation: Asked after each validation whether to go on; see `Controller.run`.
+
+    Raises:
+        ConfigError: As `fit`.
+        DataError: As `fit`.
+        StorageError: As `fit`.
+        TrainingError: As `fit`.
+    """
+    with _begun(config, run_dir, resume, data_dir, manual_dir) as session:
+        _train(session, on_validation)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Session:
+    """A run while this process holds its folder."""
+
+    config: TrainConfig
+    run: RunDirectory
+    graph: Graph
+    strategy: tf.distribute.Strategy
+    evaluator: Evaluator
+    resumed: bool
+    started: float
+
+
+@contextlib.contextmanager
+def _begun(
+    config: TrainConfig, run_dir: pathlib.Path, resume: bool, data_dir: Any, manual_dir: Any
+) -> Iterator[_Session]:
+    """Begins a run, or takes up the one that is there."""
+    started = time.monotonic()
+    run = RunDirectory(run_dir)
+    with _explained(run):
+        _check_fresh(run, resume)
+    # First of all, because logical devices exist only before TensorFlow's first op.
+    strategy = make_strategy(config.strategy, config.num_replicas)
+    if config.deterministic:
+        tf.config.experimental.enable_op_determinism()
+    # Before the folder is made: a data set that cannot be had leaves nothing behind.
+    if resume:
+        graph = Graph.load(run.graph)
+    else:
+        graph = catalog.load(config.dataset, data_dir=data_dir, manual_dir=manual_dir)
+    with contextlib.ExitStack() as held:
+        with _explained(run):
+            held.enter_context(run.locked())
+            _check_fresh(run, resume)
+            run.begin(config, graph)
+        shared = ranking_strategy(strategy)
+        evaluator = Evaluator(
+            graph, config.tie_policy, config.seed, strategy=shared, progress=progress
+        )
+        with _explained(run), _in_memory():
+            yield _Session(config, run, graph, strategy, evaluator, resume, started)
+
+
+@contextlib.contextmanager
+def _explained(run: RunDirectory) -> Iterator[None]:
+    """Says of a disk that does not take a file of the run how to go on."""
+    remedy = "Make room, or choose another --run_dir."
+    if run.has_run:
+        remedy = f"What is there is kept: make room, then go on with --run_dir={run.path} --resume."
+    with writing("to", run.path, remedy):
+        yield
+
+
+@contextlib.contextmanager
+def _in_memory() -> Iterator[None]:
+    try:
+        yield
+    except (MemoryError, tf.errors.ResourceExhaustedError) as error:
+        raise TrainingError(
+            "The training does not fit into memory. What was written is kept: start again in "
+            "another --run_dir with a smaller --embedding_dim, --batch_size or --num_candidates."
+        ) from error
+
+
+def _check_fresh(run: RunDirectory, resume: bool) -> None:
+    if run.has_run and not resume:
+        raise ConfigError(
+            f"{run.path} already holds a run. Add --resume to go on with it, or choose another "
+            "--run_dir."
+        )
+
+
+def _train(session: _Session, on_validation: OnValidation = always) -> None:
+    config, run, graph = session.config, session.run, session.graph
+    trainer, state = make_trainer(config, graph, session.strategy), RunState()
+    checkpoints = Checkpoints(run.checkpoints, trainer, state)
+    if session.resumed:
+        # Killed before its first checkpoint, a run has lost nothing that it would not do again.
+        if not run.is_untrained:
+            checkpoints.restore()
+        run.rewind_metrics(int(trainer.step.numpy()))
+    _introduce(config, run, graph, trainer)
+    clock = Clock(session.started, float(state.seconds.numpy()), session.strategy)
+    plan: Plan = EpochPlan(config, trainer.recipe.steps_per_epoch)
+    if config.budget_minutes:
+        plan = BudgetPlan(
+            config,
+            len(graph.test) / len(graph.valid),
+            float(state.validated_seconds.numpy()),
+            float(state.slowest_validation.numpy()),
+        )
+    summaries = Summaries(run, config, graph)
+    controller = Controller(
+        config, summaries, trainer, checkpoints, state, session.evaluator, plan, clock
+    )
+    if not controller.is_over:
+        # With it a run is complete; and it would soon be of other weights.
+        run.test_metrics_file.unlink(missing_ok=True)
+        controller.run(on_validation)
+    if config.budget_minutes and state.best_value.numpy() < 0:
+        raise ConfigError(
+            f"--budget_minutes={config.budget_minutes:g} was over before the first validation, so "
+            f"there is nothing to keep; getting ready took {clock.seconds:.0f} s. Start again with "
+            "a larger one, in another --run_dir."
+        )
+
+
+def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Trainer) -> None:
+    parameters = sum(int(v.shape[0]) * int(v.shape[1]) for v in trainer.model.trainable_variables)
+    length = f"{config.epochs} epochs of {trainer.recipe.steps_per_epoch} steps"
+    if config.budget_minutes:
+        length = f"{config.budget_minutes:g} minutes in all"
+    print(
+        f"{graph.name}: {graph.num_entities:,} entities, {graph.num_relations:,} relations, "
+        f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} train / valid / test "
+        f"triples\n"
+        f"{config.variant}, recipe {config.recipe}: {config.embedding_dim} quaternions per "
+        f"embedding, {parameters:,} parameters, {trainer.recipe.description} per step, {length}\n"
+        f"Run directory: {run.path}",
+        flush=True,
+    )
+
+
+def _stored_result(session: _Session) -> dict[str, Any] | None:
+    """Returns the test metrics of a run that was complete before; None of any other."""
+    path, config = session.run.test_metrics_file, session.config
+    if not path.exists():
+        return None
+    result = json.loads(path.read_text(encoding="utf-8"))
+    if result["tie_policy"] != config.tie_policy:
+        return None
+    print(f"\n{report.evaluation_table(result)}\n")
+    print(f"The run is complete: nothing to do. To train it further, {_how_to_go_on(config)}.")
+    return result
+
+
+def _how_to_go_on(config: TrainConfig) -> str:
+    if config.budget_minutes:
+        return "give a larger --budget_minutes"
+    early = "; if it stopped early, a larger --patience, or 0" if config.patience else ""
+    return f"give --epochs=MORE{early}"
+
+
+def _finish(session: _Session) -> dict[str, Any]:
+    run, graph = session.run, session.graph
+    with ranking_strategy(session.strategy).scope():
+        model = load_model(run.path)
+    result = session.evaluator.evaluate(model, "test")
+    if not session.strategy.extended.should_checkpoint:
+        # The chief does the rest alone.
+        return result
+    print(f"\n{report.evaluation_table(result)}\n")
+    trained = Trained(model, graph, run.path)
+    write_final_summaries(run, trained, result)
+    calibration = calibrate(trained)
+    exported = export_scorer(build_scorer(model, graph, calibration), run.saved_model)
+    # Last: a run that has it is complete.
+    write_text(run.test_metrics_file, json.dumps(result, indent=2) + "\n")
+    print(f"Test metrics: {run.test_metrics_file}")
+    print(f"SavedModel:   {exported}")
+    print(f"TensorBoard:  tensorboard --logdir={run.tensorboard}")
+    return result

@@ -1,0 +1,130 @@
+"""When a run validates and ends: after so many epochs, or when its time is over."""
+
+import math
+from typing import Protocol
+
+from trainers.training.config import TrainConfig
+
+# Of a budget: about so many validations, and at most this share of the time for them.
+_VALIDATIONS = 10
+_VALIDATION_SHARE = 0.15
+# Ranking the test split, exporting and reading the weights again, beside the ranking itself.
+_FINISH_SECONDS = 5.0
+# New measurements count so much: the speed of a shared machine drifts.
+_SMOOTHING = 0.3
+
+
+class Plan(Protocol):
+    """Answers the outer loop's questions; `seconds` is the wall time of the run so far."""
+
+    def last_step(self, step: int, seconds: float) -> int:
+        """Returns where training will end, as far as is known; at least `step`."""
+
+    def steps_to_go(self, step: int, seconds: float) -> int:
+        """Returns the steps to the next validation or the end; 0 when training is over."""
+
+    def is_validation_due(self, step: int, seconds: float) -> bool:
+        """Returns whether to validate after this step."""
+
+    def saw_steps(self, count: int, seconds: float) -> None:
+        """Takes note of how long `count` steps took."""
+
+    def saw_validation(self, now: float, seconds: float) -> None:
+        """Takes note of a validation that ended at `now` and took `seconds`."""
+
+
+class EpochPlan:
+    """`epochs` epochs, a validation every `validate_every`: a function of the step alone."""
+
+    def __init__(self, config: TrainConfig, steps_per_epoch: int):
+        self._last = config.epochs * steps_per_epoch
+        self._every = config.validate_every * steps_per_epoch
+
+    def last_step(self, step: int, seconds: float) -> int:
+        """The last epoch's end."""
+        del seconds
+        return max(self._last, step)
+
+    def steps_to_go(self, step: int, seconds: float) -> int:
+        """To the next multiple of `validate_every`."""
+        del seconds
+        return max(min(self._last, (step // self._every + 1) * self._every) - step, 0)
+
+    def is_validation_due(self, step: int, seconds: float) -> bool:
+        """At multiples, and at the end."""
+        del seconds
+        return step % self._every == 0 or step == self._last
+
+    def saw_steps(self, count: int, seconds: float) -> None:
+        """Speed does not matter."""
+
+    def saw_validation(self, now: float, seconds: float) -> None:
+        """Neither here."""
+
+
+class BudgetPlan:
+    """Ends so that validation, test and export are done when the time is over.
+
+    Everything is planned again from the speed seen so far, after every call of the inner loop; the
+    last validation, the test and the export are set aside.
+
+    Args:
+        config: Its `budget_minutes`.
+        test_share: How many test triples there are for each validation triple.
+        validated: Wall time of the run when its last validation ended, in seconds; 0 before the
+            first.
+        slowest_validation: What the slowest took in earlier sessions, in seconds.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        test_share: float,
+        validated: float = 0.0,
+        slowest_validation: float = 0.0,
+    ):
+        self._budget = 60.0 * config.budget_minutes
+        self._test_share = test_share
+        self._step_seconds = 0.0
+        self._validated, self._validation_seconds = validated, slowest_validation
+
+    def last_step(self, step: int, seconds: float) -> int:
+        """The steps for which there is time, less the validations between."""
+        remaining = max(self._end - seconds, 0.0)
+        remaining -= self._validation_seconds * math.floor(remaining / self._interval)
+        return step + self._steps_in(remaining)
+
+    def steps_to_go(self, step: int, seconds: float) -> int:
+        """A step at least, until the time is over."""
+        del step
+        if seconds >= self._end:
+            return 0
+        return max(1, self._steps_in(min(self._end, self._validated + self._interval) - seconds))
+
+    def is_validation_due(self, step: int, seconds: float) -> bool:
+        """After an interval, and at the end."""
+        del step
+        return seconds >= min(self._end, self._validated + self._interval)
+
+    def saw_steps(self, count: int, seconds: float) -> None:
+        """A moving average; the first call, which holds compilation, is soon forgotten."""
+        share = _SMOOTHING if self._step_seconds else 1.0
+        self._step_seconds += share * (seconds / count - self._step_seconds)
+
+    def saw_validation(self, now: float, seconds: float) -> None:
+        """The slowest is what the last one is taken for."""
+        self._validated = now
+        self._validation_seconds = max(self._validation_seconds, seconds)
+
+    @property
+    def _interval(self) -> float:
+        return max(self._budget / _VALIDATIONS, self._validation_seconds / _VALIDATION_SHARE)
+
+    @property
+    def _end(self) -> float:
+        """When training has to stop."""
+        ranking = self._validation_seconds * (1.0 + self._test_share)
+        return self._budget - ranking - min(_FINISH_SECONDS, 0.1 * self._budget)
+
+    def _steps_in(self, seconds: float) -> int:
+        return max(0, int(seconds / self._step_seconds)) if self._step_seconds else 0

@@ -1,0 +1,162 @@
+"""What a recipe decides: the batches and the objective of a step."""
+
+from collections.abc import Callable
+from typing import Protocol, cast
+
+import tensorflow as tf
+
+from quatre_tf import QuatRE
+from quatre_tf.accelerated.kernel import KernelError
+from quatre_tf.data.batches import Batches, TripleBatches
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.negatives import CorruptionMode
+from quatre_tf.data.query_batches import Queries, QueryBatches
+from quatre_tf.errors import ConfigError
+from quatre_tf.objectives.candidate_softmax import candidate_softmax_objective
+from quatre_tf.objectives.objective import Objective
+from quatre_tf.objectives.query_objective import QueryBatch, SoftmaxOptions
+from quatre_tf.objectives.sampled_logistic import (
+    SampledBatch,
+    compiled_operation,
+    sampled_logistic_objective,
+)
+from quatre_tf.objectives.sampled_softmax import Candidates, sampled_softmax_objective
+from trainers.training.config import TrainConfig
+
+_QUERIES_PER_STEP = 1000
+
+
+class Recipe(Protocol):
+    """Batches and objective, bound to a graph and its settings.
+
+    Attributes:
+        steps_per_epoch: Steps that are called an epoch.
+        triples_per_step: Training triples that a step learns from, on average.
+        description: What a step holds, for people.
+    """
+
+    steps_per_epoch: int
+    triples_per_step: float
+    description: str
+
+    def batches(self) -> Batches:
+        """Returns the batches of training; each is for all replicas together."""
+
+    def objective(self, model: QuatRE, batch: dict[str, tf.Tensor]) -> Objective:
+        """Returns the objective of a replica's batch; they add up over the replicas."""
+
+
+class PaperRecipe:
+    """As the reference implementation: `quatre_tf.objectives.sampled_logistic`."""
+
+    def __init__(self, config: TrainConfig, graph: Graph, num_replicas: int):
+        self._config, self._graph = config, graph
+        self._batch_size = config.batch_size or max(len(graph.train) // 100, num_replicas)
+        _check_enough(self._batch_size, num_replicas)
+        self.steps_per_epoch = config.steps_per_epoch
+        self.triples_per_step = float(self._batch_size)
+        self.description = f"{self._batch_size} positives x {config.num_negatives} negatives"
+        if _is_compiled():
+            self.description += " (compiled)"
+
+    def batches(self) -> Batches:
+        """Positives with their corruptions."""
+        return TripleBatches(
+            self._graph,
+            batch_size=self._batch_size,
+            num_negatives=self._config.num_negatives,
+            corruption=cast("CorruptionMode", self._config.corruption),
+            seed=self._config.seed,
+        )
+
+    def objective(self, model: QuatRE, batch: dict[str, tf.Tensor]) -> Objective:
+        """The mean logistic loss and the batch L2."""
+        return sampled_logistic_objective(
+            model,
+            SampledBatch(**batch),
+            l2=self._config.l2,
+            num_triples=self._batch_size * (1 + self._config.num_negatives),
+        )
+
+
+class StrongRecipe:
+    """Softmax over all entities with N3: `quatre_tf.objectives.candidate_softmax`."""
+
+    def __init__(self, config: TrainConfig, graph: Graph, num_replicas: int):
+        self._queries, self._seed = Queries(graph), config.seed
+        # As many as there are, if there are fewer.
+        self._batch_size = min(config.batch_size or _QUERIES_PER_STEP, len(self._queries))
+        _check_enough(self._batch_size, num_replicas)
+        self._options = SoftmaxOptions(
+            n3=config.n3,
+            dura=config.dura,
+            label_smoothing=config.label_smoothing,
+            relation_prediction=config.relation_prediction,
+            compute_dtype=tf.as_dtype(config.compute_dtype),
+        )
+        self._num_candidates = 0
+        self.steps_per_epoch = config.steps_per_epoch or len(self._queries) // self._batch_size
+        self._targets_per_step = len(self._queries.targets) / len(self._queries) * self._batch_size
+        # Each triple is a target twice, as a tail and as a head.
+        self.triples_per_step = self._targets_per_step / 2
+        self.description = f"{self._batch_size:,} queries x {graph.num_entities:,} candidates"
+
+    def batches(self) -> Batches:
+        """Distinct queries with all their answers."""
+        return QueryBatches(
+            self._queries,
+            batch_size=self._batch_size,
+            num_candidates=self._num_candidates,
+            seed=self._seed,
+        )
+
+    def objective(self, model: QuatRE, batch: dict[str, tf.Tensor]) -> Objective:
+        """The mean over targets of cross-entropy and N3."""
+        return candidate_softmax_objective(
+            model, QueryBatch(**batch), self._options, num_targets=self._targets_per_step
+        )
+
+
+class SampledRecipe(StrongRecipe):
+    """The strong recipe's objective, estimated: `quatre_tf.objectives.sampled_softmax`."""
+
+    def __init__(self, config: TrainConfig, graph: Graph, num_replicas: int):
+        super().__init__(config, graph, num_replicas)
+        self._num_candidates = min(config.num_candidates, graph.num_entities)
+        self.description = (
+            f"{self._batch_size:,} queries x {self._num_candidates:,} sampled candidates"
+        )
+
+    def objective(self, model: QuatRE, batch: dict[str, tf.Tensor]) -> Objective:
+        """As the strong recipe's, over sampled candidates."""
+        queries = dict(batch)
+        candidates = Candidates(queries.pop("candidates"), queries.pop("hits"))
+        return sampled_softmax_objective(
+            model,
+            QueryBatch(**queries),
+            candidates,
+            self._options,
+            num_targets=self._targets_per_step,
+        )
+
+
+def _is_compiled() -> bool:
+    try:
+        return compiled_operation() is not None
+    except KernelError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _check_enough(batch_size: int, num_replicas: int) -> None:
+    if batch_size < num_replicas:
+        raise ConfigError(
+            f"--batch_size must be at least the number of replicas, {num_replicas}. "
+            f"Received: {batch_size}."
+        )
+
+
+RECIPES: dict[str, Callable[[TrainConfig, Graph, int], Recipe]] = {
+    "paper": PaperRecipe,
+    "strong": StrongRecipe,
+    "sampled": SampledRecipe,
+}

@@ -1,0 +1,146 @@
+"""The inner loop over parameter servers: tables in shards, steps that workers take on their own."""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from quatre_tf import QuatRE
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import ConfigError
+from quatre_tf.optimizers import Gradient
+from trainers.training.config import TrainConfig
+from trainers.training.trainer import Progress, Trainer, make_model
+
+
+class ServerTrainer(Trainer):
+    """As `trainers.training.trainer.Trainer`, with the tables on parameter servers.
+
+    A table that is large enough is a `ShardedVariable`: consecutive rows on each server, the
+    accumulators beside them. A step reads the rows that occur, on whichever worker is free, and
+    sends their gradients back to the servers, which apply them: the table never crosses the
+    network. Steps of different workers are not in step with one another: each sees the tables as it
+    finds them. With one worker this is the synchronous run.
+
+    The coordinator sends the NUMBER of a batch; the worker makes it. A lost worker's step is taken
+    again by another one, with the same batch.
+
+    Raises:
+        ConfigError: The recipe reads the whole table at every step.
+    """
+
+    def __init__(
+        self, config: TrainConfig, graph: Graph, strategy: tf.distribute.ParameterServerStrategy
+    ):
+        if config.recipe == "strong":
+            raise ConfigError(
+                "--recipe=strong scores all entities at every step, which would send the table "
+                "through the network. Use --recipe=sampled with --strategy=parameter_server."
+            )
+        super().__init__(config, graph, strategy)
+        self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+        self._copy, self._copied_at = make_model(config, graph), -1
+
+    @property
+    def model(self) -> QuatRE:
+        """A copy of the model on the coordinator, as of this step: for ranking and export."""
+        step = int(self.step.numpy())
+        if step != self._copied_at:
+            for table, shards in zip(self._copy.trainable_variables, self._shards, strict=True):
+                table.assign(tf.concat(shards, axis=0))
+            self._copied_at = step
+        return self._copy
+
+    @property
+    def _shards(self) -> list[list[tf.Variable]]:
+        """The variables that hold the rows of each table, in their order."""
+        values = [table.value for table in self._trained.trainable_variables]
+        return [list(getattr(value, "variables", [value])) for value in values]
+
+    @property
+    def _variables(self) -> list[tf.Variable]:
+        return _flat(self._shards)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint holds; see `Trainer.state`."""
+        return {
+            "tables": [table.value for table in self._trained.trainable_variables],
+            "accumulators": [
+                _joined([self.optimizer.accumulator(shard) for shard in shards])
+                for shards in self._shards
+            ],
+            "iterations": self.optimizer.iterations.value,
+            "step": self.step,
+        }
+
+    def rewind(self) -> None:
+        """Batches have no state: the number of a step says which it is."""
+        self._copied_at = -1
+
+    def train(self, num_steps: int) -> Progress:
+        """Hands out `num_steps` steps to the workers and waits for them."""
+        first = int(self.step.numpy())
+        losses = [
+            self._coordinator.schedule(self._train_step, args=(tf.constant(step, tf.int64),))
+            for step in range(first, first + num_steps)
+        ]
+        try:
+            self._coordinator.join()
+        except KeyboardInterrupt:
+            # What is under way cannot be called back: it is done, and counted.
+            self._coordinator.join()
+            self.step.assign_add(num_steps)
+            raise
+        self.step.assign_add(num_steps)
+        loss, regularization, gradient_norm = np.mean(self._coordinator.fetch(losses), axis=0)
+        return Progress(float(loss), float(regularization), float(gradient_norm))
+
+    @tf.function
+    def _train_step(self, step: tf.Tensor) -> tf.Tensor:
+        # Made while tracing, so that the triples become part of the function, which is sent to a
+        # worker once; as captured tensors they would be sent at every step.
+        batches = self.recipe.batches()
+        batch = batches.make(step, 0, batches.batch_size)
+        return self._strategy.run(self._worker_step, (batch,))
+
+    def _worker_step(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        objective = self.recipe.objective(self._trained, batch)
+        pairs = zip(objective.gradients, self._shards, strict=True)
+        gradients = _flat([_split(gradient, shards) for gradient, shards in pairs])
+        self.optimizer.apply(gradients, self._variables)
+        norm = self.optimizer.gradient_norm.value
+        return tf.stack([objective.loss, objective.regularization, norm])
+
+
+def make_trainer(config: TrainConfig, graph: Graph, strategy: tf.distribute.Strategy) -> Trainer:
+    """Returns the trainer that goes with a strategy."""
+    if isinstance(strategy, tf.distribute.ParameterServerStrategy):
+        return ServerTrainer(config, graph, strategy)
+    return Trainer(config, graph, strategy)
+
+
+def _joined(shards: list[tf.Variable]) -> tf.Variable:
+    """Returns one object for the shards of a table, which saves them as one tensor."""
+    if len(shards) == 1:
+        return shards[0]
+    return tf.__internal__.distribute.ShardedVariable(shards)
+
+
+def _split(gradient: Gradient, shards: list[tf.Variable]) -> list[Gradient]:
+    """Returns the gradient of each shard: its rows, counted from its first one."""
+    sizes = [int(shard.shape[0]) for shard in shards]
+    if len(shards) == 1:
+        return [gradient]
+    if not isinstance(gradient, tf.IndexedSlices):
+        return tf.split(gradient, sizes)
+    starts = tf.constant(np.cumsum([0, *sizes[:-1]]), gradient.indices.dtype)
+    owners = tf.searchsorted(starts, gradient.indices, side="right") - 1
+    local = gradient.indices - tf.gather(starts, owners)
+    indices = tf.dynamic_partition(local, owners, len(shards))
+    values = tf.dynamic_partition(gradient.values, owners, len(shards))
+    return [tf.IndexedSlices(v, i) for v, i in zip(values, indices, strict=True)]
+
+
+def _flat(nested: list[list]) -> list:
+    return [item for items in nested for item in items]

@@ -1,0 +1,68 @@
+"""What a run says when the disk does not take what it writes."""
+
+import contextlib
+import errno
+import os
+import pathlib
+import shutil
+from collections.abc import Iterator
+
+import tensorflow as tf
+
+from quatre_tf.errors import DataError
+
+# A full disk, a quota, a limit of the shell; no permission; a disk that fails; not a folder.
+_ERRNOS = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+    errno.ENOTDIR,
+    errno.ENOTEMPTY,
+)
+
+
+class StorageError(DataError):
+    """The disk does not take what a run writes; the message says what was kept."""
+
+
+@contextlib.contextmanager
+def writing(what: str, path: pathlib.Path, remedy: str, needed: int = 0) -> Iterator[None]:
+    """Explains the errors of a disk, Python's and TensorFlow's, that the block meets.
+
+    Args:
+        what: What is written, as "the checkpoint".
+        path: Where to.
+        remedy: What was kept, and how to go on once the disk is mended.
+        needed: Bytes that it takes, where that is known.
+
+    Raises:
+        StorageError: In the place of such an error; all others pass.
+    """
+    try:
+        yield
+    except (OSError, tf.errors.OpError) as error:
+        reason = _reason(error)
+        if reason is None:
+            raise
+        size = f"It takes {needed / 1e6:,.1f} MB, and " if needed else ""
+        raise StorageError(
+            f"Cannot write {what} {path}: {reason}. {size}{_free(path) / 1e6:,.1f} MB are free on "
+            f"that disk. {remedy}"
+        ) from error
+
+
+def _reason(error: OSError | tf.errors.OpError) -> str | None:
+    """Returns what the system says; None where the error is not one of a disk."""
+    if isinstance(error, OSError):
+        return str(error.strerror) if error.errno in _ERRNOS else None
+    # TensorFlow has codes of its own, some of which also mean other things.
+    texts = map(os.strerror, _ERRNOS)
+    return next((text for text in texts if text in str(error.message)), None)
+
+
+def _free(path: pathlib.Path) -> int:
+    return shutil.disk_usage(next(p for p in (path, *path.absolute().parents) if p.exists())).free

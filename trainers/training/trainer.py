@@ -1,0 +1,161 @@
+"""The inner loop: many steps in one call."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from quatre_tf import QuatRE
+from quatre_tf.data.batches import Share
+from quatre_tf.data.graph import Graph
+from quatre_tf.optimizers import SparseAdagrad
+from trainers.training.config import TrainConfig
+from trainers.training.recipes import RECIPES
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """What a call of `Trainer.train` saw: means over its steps, the gradient norm of the last."""
+
+    loss: float
+    regularization: float
+    gradient_norm: float
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether training is sane: NaN or infinity anywhere shows in one of the three."""
+        return bool(np.all(np.isfinite([self.loss, self.regularization, self.gradient_norm])))
+
+
+class LinearDecay(keras.optimizers.schedules.LearningRateSchedule):
+    """Goes from `learning_rate` at step 0 down to 0 at step `end`, a variable that may be moved."""
+
+    def __init__(self, learning_rate: float, end: tf.Variable):
+        super().__init__()
+        self._learning_rate, self._end = learning_rate, end
+
+    def __call__(self, step: Any) -> tf.Tensor:
+        """Returns the learning rate of a step; of those past the end, that of the last."""
+        step, end = tf.cast(step, tf.float32), tf.cast(self._end, tf.float32)
+        return self._learning_rate * (1.0 - tf.minimum(step, end - 1.0) / end)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the initial learning rate."""
+        return {"learning_rate": self._learning_rate}
+
+
+class Trainer:
+    """Model, optimizer and batches of a run, and the compiled loop over them.
+
+    Attributes:
+        recipe: Batches and objective.
+        optimizer: Built on all tables of the model.
+        step: int64 variable, the number of steps done; batch k is a pure function of (seed, k).
+        last_step: int64 variable, where a decaying learning rate reaches 0.
+    """
+
+    def __init__(self, config: TrainConfig, graph: Graph, strategy: tf.distribute.Strategy):
+        self._strategy = strategy
+        keras.utils.set_random_seed(config.seed)
+        with strategy.scope():
+            self.recipe = RECIPES[config.recipe](config, graph, strategy.num_replicas_in_sync)
+            self.last_step = tf.Variable(
+                config.epochs * self.recipe.steps_per_epoch, dtype=tf.int64, trainable=False
+            )
+            self._trained = make_model(config, graph)
+            self.optimizer = _make_optimizer(config, self.last_step)
+            self.optimizer.build(self._variables)
+            self.step = tf.Variable(0, dtype=tf.int64, name="step")
+        self._iterator: Iterator | None = None
+
+    @property
+    def model(self) -> QuatRE:
+        """The model, created in the strategy's scope."""
+        return self._trained
+
+    @property
+    def _variables(self) -> list[Any]:
+        """What the optimizer updates, in the order of the model's tables."""
+        return self._trained.trainable_variables
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint holds: tables and accumulators in the order of the model.
+
+        The same under every strategy, so that a checkpoint of one restores under another.
+        """
+        return {
+            "tables": [table.value for table in self._variables],
+            "accumulators": [self.optimizer.accumulator(table) for table in self._variables],
+            "iterations": self.optimizer.iterations.value,
+            "step": self.step,
+        }
+
+    def rewind(self) -> None:
+        """Makes the next batch that of `step`; call it after a checkpoint was restored."""
+        start, num_parts = int(self.step.numpy()), self._strategy.num_replicas_in_sync
+        batches = self.recipe.batches()
+
+        def dataset(context: tf.distribute.InputContext) -> tf.data.Dataset:
+            # Elements go to the replicas of this process in their order.
+            count = num_parts // context.num_input_pipelines
+            share = Share(num_parts, context.input_pipeline_id * count, count)
+            return batches.dataset(start, share)
+
+        self._iterator = iter(self._strategy.distribute_datasets_from_function(dataset))
+
+    def train(self, num_steps: int) -> Progress:
+        """Takes `num_steps` optimizer steps in one call of a compiled loop."""
+        if self._iterator is None:
+            self.rewind()
+        calls = [num_steps]
+        if isinstance(self._strategy, tf.distribute.MultiWorkerMirroredStrategy):
+            # In a compiled loop a collective op keeps the shapes of its first turn; sparse
+            # gradients have as many rows as occur.
+            calls = [1] * num_steps
+        sums = [self._train(self._iterator, tf.constant(count, tf.int64)) for count in calls]
+        loss, regularization = np.sum(sums, axis=0) / num_steps
+        return Progress(
+            float(loss), float(regularization), float(self.optimizer.gradient_norm.numpy())
+        )
+
+    @tf.function(reduce_retracing=True)
+    def _train(self, iterator: Iterator, num_steps: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        loss, regularization = tf.constant(0.0), tf.constant(0.0)
+        for _ in tf.range(num_steps):
+            losses = self._strategy.run(self._replica_step, (next(iterator),))
+            summed = [self._strategy.reduce("SUM", value, axis=None) for value in losses]
+            loss, regularization = loss + summed[0], regularization + summed[1]
+        self.step.assign_add(num_steps)
+        return loss, regularization
+
+    def _replica_step(self, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+        objective = self.recipe.objective(self._trained, batch)
+        self.optimizer.apply(objective.gradients, self._variables)
+        return objective.loss, objective.regularization
+
+
+def make_model(config: TrainConfig, graph: Graph) -> QuatRE:
+    """Returns the model that the settings describe, with initial values."""
+    initializer: Any = "glorot_uniform"
+    if config.init_scale:
+        initializer = keras.initializers.RandomNormal(stddev=config.init_scale)
+    return QuatRE(
+        graph.num_entities,
+        graph.num_relations,
+        config.embedding_dim,
+        config.variant,
+        config.reciprocal,
+        config.normalize_relations,
+        initializer,
+    )
+
+
+def _make_optimizer(config: TrainConfig, last_step: tf.Variable) -> SparseAdagrad:
+    learning_rate: Any = config.learning_rate
+    if config.lr_decay == "linear":
+        learning_rate = LinearDecay(config.learning_rate, last_step)
+    return SparseAdagrad(learning_rate, global_clipnorm=config.clip_norm or None)
