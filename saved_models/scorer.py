@@ -227,7 +227,6 @@ def build_scorer(
     model: QuatRE,
     graph: Graph,
     calibration: Calibration | None = None,
-    precision: str = "float32",
 ) -> Scorer:
     """Returns the scorer of a trained model; its filter holds all known triples of the graph.
 
@@ -235,16 +234,14 @@ def build_scorer(
         model: The model.
         graph: The graph that it was trained on.
         calibration: See `Scorer`.
-        precision: See `EntityTable`.
 
     Raises:
         DataError: The model holds NaN or infinite values.
-        ValueError: The precision is unknown.
     """
     known, sizes = graph.known, (graph.num_entities, graph.num_relations)
     labels = [graph.labels.get(name, "") for name in graph.entities.names]
     return Scorer(
-        EntityTable(model.entities.embeddings.numpy(), precision),
+        EntityTable(model.entities.embeddings.numpy()),
         tf.reshape(model.query_rotations(), [2 * model.num_relations, -1]).numpy(),
         Names(graph.entities.names, graph.relations.names, labels if any(labels) else None),
         AnswerTable(index_tails(known, sizes[0]), _slot(graph, "tail"), sizes[1], "tails"),

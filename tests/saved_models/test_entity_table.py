@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from quatre_tf.errors import DataError
 from saved_models import entity_table
-from saved_models.entity_table import PRECISIONS, EntityTable
+from saved_models.entity_table import EntityTable
 
 NUM_ENTITIES, WIDTH = 37, 8
 
@@ -22,19 +22,6 @@ def small_tiles(monkeypatch):
     """Tiles of 5 entities, so that 37 make seven of them and a rest."""
     monkeypatch.setattr(entity_table, "_LEAST_TILE", 5)
     monkeypatch.setattr(entity_table, "_TILE_SCORES", 1)
-    monkeypatch.setattr(entity_table, "_TILE_FLOATS", 5 * WIDTH)
-
-
-def stored(table, precision):
-    """What numbers become of a table, worked out in float64."""
-    if precision == "int8":
-        scales = np.abs(table).max(axis=1, keepdims=True).astype(np.float64) / 127
-        return np.round(table / np.where(scales > 0, scales, 1)) * scales
-    if precision == "bfloat16":
-        # To nearest of 8 significant bits.
-        mantissa, exponent = np.frexp(table.astype(np.float64))
-        return np.ldexp(np.round(mantissa * 256) / 256, exponent)
-    return table.astype(np.float64)
 
 
 def admit_all(scores, start):
@@ -47,36 +34,33 @@ def top_k(entities, queries, k, admit=admit_all):
     return [output.numpy() for output in ask(tf.constant(queries), tf.constant(k))]
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_rows(table, precision):
+def test_rows(table):
     ids = [20, 0, 36, 0]
-    rows = EntityTable(table, precision).rows(ids)
+    rows = EntityTable(table).rows(ids)
     assert rows.dtype == tf.float32
-    np.testing.assert_allclose(rows, stored(table, precision)[ids], rtol=1e-6)
+    np.testing.assert_allclose(rows, table[ids], rtol=1e-6)
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("batch", [0, 1, 3, 17])
 @pytest.mark.usefixtures("small_tiles")
-def test_scores(table, rng, precision, batch):
+def test_scores(table, rng, batch):
     queries = rng.normal(size=(batch, WIDTH)).astype(np.float32)
-    scores = tf.function(EntityTable(table, precision).scores)(tf.constant(queries))
-    expected = queries @ stored(table, precision).T
+    scores = tf.function(EntityTable(table).scores)(tf.constant(queries))
+    expected = queries @ table.T
     assert scores.shape == expected.shape
     np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("batch", [0, 1, 3, 17])
 @pytest.mark.parametrize("k", [1, 4, 6, 36, 37, 1000])
 @pytest.mark.usefixtures("small_tiles")
-def test_top_k(table, rng, precision, batch, k):
+def test_top_k(table, rng, batch, k):
     queries = rng.normal(size=(batch, WIDTH)).astype(np.float32)
-    scores, ids = top_k(EntityTable(table, precision), queries, k)
+    scores, ids = top_k(EntityTable(table), queries, k)
     width = min(k, NUM_ENTITIES)
     assert scores.shape == ids.shape == (batch, width)
     # Rounded, so that the three equal rows are equal here as well; the sort is stable.
-    expected = np.round(queries @ stored(table, precision).T, 9)
+    expected = np.round(queries.astype(np.float64) @ table.T, 9)
     order = np.argsort(-expected, axis=1, kind="stable")[:, :width]
     np.testing.assert_array_equal(ids, order)
     np.testing.assert_allclose(
@@ -95,33 +79,8 @@ def test_a_tile_is_told_where_it_starts(table, small_tiles):
     assert (scores[:, 1:] == -np.inf).all()
 
 
-@pytest.mark.parametrize(
-    ("precision", "share"), [("float32", 1), ("bfloat16", 0.5), ("int8", 0.25)]
-)
-def test_size(precision, share):
-    table = EntityTable(np.ones((10, 1000), np.float32), precision)
-    size = sum(np.asarray(variable).nbytes for variable in table.variables)
-    assert size == pytest.approx(share * 40_000, rel=0.01)
-
-
-def test_the_largest_number_of_a_row_is_kept(table):
-    rows = EntityTable(table, "int8").rows(tf.range(NUM_ENTITIES)).numpy()
-    largest = np.abs(table).argmax(axis=1)[:, np.newaxis]
-    np.testing.assert_allclose(
-        np.take_along_axis(rows, largest, axis=1),
-        np.take_along_axis(table, largest, axis=1),
-        rtol=1e-6,
-    )
-    assert (np.abs(rows - table) <= np.abs(table).max(axis=1, keepdims=True) / 254 * 1.001).all()
-
-
-def test_unknown_precision(table):
-    with pytest.raises(ValueError, match="precision"):
-        EntityTable(table, "int4")
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_numbers_must_be_finite(table, value):
     table[3, 2] = value
     with pytest.raises(DataError, match="table of entities holds NaN or infinite"):
-        EntityTable(table, "int8")
+        EntityTable(table)

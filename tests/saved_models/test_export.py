@@ -11,11 +11,8 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from quatre_tf.errors import DataError
-from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.run import save_best
 from saved_models.exporting import export_scorer
-from saved_models.precision import Measurement, comparison, measure_exports
-from saved_models.scorer import build_scorer
 from tests.serving import load_python
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -155,46 +152,6 @@ def test_program(model, graph, tmp_path):
         assert ask("rank_heads", head=["日本"], relation=["is a"], tail=["100%"])["rank"] >= 1
 
 
-def test_narrow_exports_are_compared_with_float32(model, graph, exported, tmp_path):
-    paths = {"float32": exported}
-    for name in ("bfloat16", "int8"):
-        paths[name] = export_scorer(build_scorer(model, graph, precision=name), tmp_path / name)
-    measurements = measure_exports(paths, graph)
-    assert [measured.precision for measured in measurements] == list(paths)
-    full = measurements[0]
-    assert full.num_triples == len(graph.valid)
-    assert full.num_bytes == sum(path.stat().st_size for path in files_of(exported))
-    ranks = Evaluator(graph).evaluate(model, "valid")["candidates"]["all"]["both"]
-    assert full.mrr == pytest.approx(ranks["mrr"], rel=1e-6)
-    for measured in measurements:
-        assert measured.milliseconds > 0
-        assert measured.mrr == pytest.approx(full.mrr, abs=0.05)
-
-
-def test_table_of_precisions():
-    measurements = [
-        Measurement("float32", 172_100_000, 12.5, 0.4906, 1000),
-        Measurement("int8", 46_500_000, 13.25, 0.4905, 1000),
-    ]
-    assert comparison(measurements).splitlines() == [
-        "precision      on disk   one query     MRR, 1,000 of valid    change",
-        "float32       172.1 MB    12.50 ms                  0.4906   +0.0000",
-        "int8           46.5 MB    13.25 ms                  0.4905   -0.0001",
-    ]
-
-
-def test_program_prints_the_comparison(model, graph, tmp_path):
-    run_dir = tmp_path / "run"
-    graph.save(run_dir / "graph")
-    save_best(model, run_dir)
-    flags = (f"--run_dir={run_dir}", f"--output={tmp_path / 'out'}", "--precision=int8")
-    result = run_program(*flags)
-    assert result.returncode == 0, result.stderr
-    words = [line.split()[0] for line in result.stdout.splitlines()]
-    assert words == ["precision", "float32", "int8", "Exported"]
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["1"]
-
-
 def test_program_without_a_run(tmp_path):
     result = run_program(f"--run_dir={tmp_path / 'none'}", f"--output={tmp_path / 'out'}")
     assert result.returncode == 1
@@ -209,7 +166,6 @@ def test_program_without_a_run(tmp_path):
         (["--help"], 0, "Folder of the served model"),
         (["--output=x"], 1, "--run_dir must have a value"),
         (["--run_dir=x", "--output=x", "--version=0"], 1, "version"),
-        (["--run_dir=x", "--output=x", "--precision=int4"], 1, "float32|bfloat16|int8"),
         (["--run_dir=x", "--output=x", "--no_such_flag"], 1, "Unknown command line flag"),
     ],
 )

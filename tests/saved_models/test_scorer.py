@@ -294,25 +294,6 @@ def test_ranks_are_those_of_an_evaluation(whole_numbers, split, size):
         np.testing.assert_array_equal(np.concatenate(served), expected)
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "int8"])
-def test_ranks_are_those_of_what_a_narrow_model_computes(countries, precision):
-    model, graph = countries
-    scorer, (head, relation, tail) = build_scorer(model, graph, precision=precision), graph.test[7]
-    names = graph.entities.names
-    question = {
-        "head": tf.constant(names[[head]]),
-        "relation": tf.constant(graph.relations.names[[relation]]),
-    }
-    best = scorer.predict_tails(**question, top_k=999)["entities"].numpy()[0].tolist()
-    competitors = [name for name in best if name]
-    full = scorer.predict_tails(**question, top_k=999, filtered=False)
-    scores = dict(zip(full["entities"].numpy()[0], full["scores"].numpy()[0], strict=True))
-    target = scores[names[tail].encode()]
-    rank = scorer.rank_tails(**question, tail=tf.constant(names[[tail]]))["rank"].numpy()
-    assert rank == [1 + sum(scores[name] > target for name in competitors)]
-    assert len(competitors) < graph.num_entities
-
-
 def test_calibrated_probabilities(model, graph, truth, tmp_path):
     relations = np.array([[0.5, -1.0], [2.0, 0.25], [1.0, 3.0]])
     curves = Curves(overall=relations[0], relations=relations)
