@@ -3,7 +3,7 @@ import shlex
 
 import pytest
 
-from benchmarks.record_run import command_of, curve_of, record_of
+from benchmarks.record_run import command_of, record_of
 from quatre_tf.errors import ConfigError
 from tests.quatre_tf.ranking.small_graph import small_graph
 from trainers.training import presets
@@ -52,11 +52,6 @@ def test_record(tmp_path):
     assert (record["epochs"], record["wall_time_s"], record["seed"]) == (2.0, 21.0, 1)
     assert [point["epoch"] for point in record["validation"]] == [1.0, 2.0]
     assert record["test"] == figures
-
-
-def test_curve_keeps_epoch_time_and_figures():
-    records = [{"group": "valid/all", "step": 9, "epoch": 3.0, "seconds": 1.0, "mrr": 0.5}]
-    assert curve_of(records) == [{"epoch": 3.0, "seconds": 1.0, "mrr": 0.5}]
 
 
 def test_figures_of_another_split_are_refused(tmp_path):

@@ -1,7 +1,6 @@
 import numpy as np
 
 from benchmarks import synthetic_graph as synthetic
-from datasets import catalog
 
 
 def test_zipf_ranks_by_hand():
@@ -24,12 +23,3 @@ def test_triples():
     assert abs(np.bincount(relations)[0] - 1_900) < 205
     np.testing.assert_array_equal(synthetic.synthetic_triples(3_000, seed=1), triples)
     assert (synthetic.synthetic_triples(3_000, seed=2) != triples).any()
-
-
-def test_a_written_graph_is_read_with_the_same_ids(tmp_path):
-    synthetic.write_graph(tmp_path, 3_000, seed=1)
-    graph = catalog.load(str(tmp_path))
-    triples = synthetic.synthetic_triples(3_000, seed=1)
-    assert (graph.num_entities, graph.num_relations) == (3_000, synthetic.NUM_RELATIONS)
-    np.testing.assert_array_equal(np.concatenate([graph.train, graph.valid, graph.test]), triples)
-    assert (len(graph.valid), len(graph.test)) == (synthetic.HELD_OUT, synthetic.HELD_OUT)
