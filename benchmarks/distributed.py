@@ -1,87 +1,98 @@
-"""Measures what sharing a training out costs, and counts what a step sends through the network.
+"""Counts the bytes that a training step sends through the network.
 
-    python -m benchmarks.distributed --dataset=wn18rr
+Usage: python -m benchmarks.distributed --dataset=wn18rr [--output=FILE.json]
 
-First the same short training runs in one process and as clusters on the loopback of this machine:
-1 and 2 workers, 1, 2 and 4 parameter servers. Mean loss and test MRR have to stay; a step takes
-longer by what the strategy costs, for the cores are the same. Then the batches of the recipes are
-cut into parts as the workers would, and the rows that occur in them counted. docs/distributed.md
-says what is sent when. --steps=0 only counts.
+Batches are cut into parts as the workers would cut them, and the entity rows that occur in them are
+counted. docs/distributed.md says what is sent when.
 """
 
-import pathlib
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from absl import flags
 
 from benchmarks import measure
-from benchmarks.cluster_runs import SETUPS, fit_command, measure_setup
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
+from datasets.text_table import table
+from quatre_tf.data.batches import Batches, Share
 from quatre_tf.data.graph import Graph
+from trainers.training.config import TrainConfig
+from trainers.training.presets import resolve
 
-_DATASET = flags.DEFINE_string("dataset", "wn18rr", "Data set whose batches to count.")
-_MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
-_STEPS = flags.DEFINE_integer("steps", 60, "Steps of each training; 0: no trainings.", 0)
-_BATCHES = flags.DEFINE_integer("batches", 5, "Batches to take the mean of.")
-_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
-
-_RECIPES = ("paper", "sampled")
 _WORKERS = (1, 2, 4, 8)
 _GIGABITS = (1, 10, 100)
+# Parts of a batch whose entity rows are read; every occurrence is a row.
+_ENTITIES = {
+    "paper": ("heads", "tails", "corrupted"),
+    "sampled": ("entities", "targets", "candidates"),
+}
+
+
+def define_flags() -> None:
+    """Defines the flags; importing the module does not, so tests may import many programs."""
+    flags.DEFINE_string("dataset", "wn18rr", "Data set whose batches to count.")
+    flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
+    flags.DEFINE_integer("batches", 5, "Batches; the mean is reported.", 1)
+    flags.DEFINE_string("output", None, "JSON file to write.")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Measures, counts and prints."""
+    """Counts and prints."""
     del argv
-    runs = [row for r in _RECIPES for row in _runs(r)] if _STEPS.value else []
+    given = flags.FLAGS
     import_tensorflow()
-    rows = _counts(catalog.load(_DATASET.value, manual_dir=_MANUAL_DIR.value))
-    command = measure.command("distributed", dataset=_DATASET.value, steps=_STEPS.value)
-    measure.write_json(
-        _OUTPUT.value, {"benchmark": "distributed", "command": command, "runs": runs, "rows": rows}
-    )
-
-
-def _runs(recipe: str) -> list[dict[str, Any]]:
-    given = [f"--manual_dir={_MANUAL_DIR.value}"] if _MANUAL_DIR.value else []
-    rows: list[dict[str, Any]] = []
-    print(
-        f"{'recipe':8s} {'on this machine':30s} a step  / default  loopback a step   loss      MRR"
-    )
-    for number, setup in enumerate(SETUPS):
-        fit = fit_command(_DATASET.value, recipe, _STEPS.value, given)
-        with tempfile.TemporaryDirectory() as folder:
-            row = measure_setup(setup, fit, pathlib.Path(folder) / str(number))
-        rows.append({"recipe": recipe, **row})
-        ratio = row["milliseconds"] / rows[0]["milliseconds"]
-        print(
-            f"{recipe:8s} {setup.name:30s} {row['milliseconds']:5.0f} ms {ratio:6.2f} "
-            f"{row['loopback_bytes'] / 1e6:13.1f} MB  {row['loss']:9.6f}  {row['test_mrr']:.6f}",
-            flush=True,
-        )
-    return rows
-
-
-def _counts(graph: Graph) -> list[dict[str, Any]]:
-    from benchmarks.step_bytes import count_bytes
-
-    rows = [row for r in _RECIPES for row in count_bytes(graph, r, _WORKERS, _BATCHES.value)]
-    print(f"{'recipe':8s} workers  {'sent by each':>12s}  " + "  ".join(map(_speed, _GIGABITS)))
+    graph = catalog.load(given.dataset, manual_dir=given.manual_dir)
+    rows = [row for recipe in _ENTITIES for row in count_bytes(graph, recipe, given.batches)]
+    header = ["recipe", "workers", "sent by each", *(f"{g} Gbit/s" for g in _GIGABITS)]
+    print(table([header, *map(_cells, rows)]))
     for row in rows:
-        times = "  ".join(f"{8e-6 * row['exchanged'] / g:8.1f} ms" for g in _GIGABITS)
-        print(f"{row['recipe']:8s} {row['workers']:7d}  {row['exchanged'] / 1e6:9.1f} MB  {times}")
-    for row in rows[:: len(_WORKERS)]:
-        read, written = row["read"] / 1e6, row["written"] / 1e6
-        print(f"{row['recipe']:8s} from servers {read:.1f} MB, to servers {written:.1f} MB")
-    return rows
+        if row["workers"] == 1:
+            read, written = 1e-6 * row["read"], 1e-6 * row["written"]
+            print(f"{row['recipe']}: from servers {read:.1f} MB, to servers {written:.1f} MB")
+    command = measure.command("distributed", dataset=given.dataset)
+    record = {"benchmark": "distributed", "command": command, "rows": rows}
+    measure.write_json(given.output, record)
 
 
-def _speed(gigabits: int) -> str:
-    return f"{gigabits:3d} Gbit/s "
+def _cells(row: dict[str, Any]) -> list[str]:
+    times = [f"{8e-6 * row['exchanged'] / gigabits:,.1f} ms" for gigabits in _GIGABITS]
+    sent = f"{1e-6 * row['exchanged']:.1f} MB"
+    return [row["recipe"], str(row["workers"]), sent, *times]
+
+
+def count_bytes(graph: Graph, recipe: str, num_batches: int) -> Iterator[dict[str, Any]]:
+    """Yields the mean bytes of a step with the preset of a data set, per number of workers.
+
+    Returns:
+        `{"recipe", "workers", "exchanged", "read", "written"}`: what a worker sends to the others,
+        and what it would read from and write to parameter servers.
+    """
+    from trainers.training.recipes import RECIPES
+
+    config = resolve(graph.name, recipe, {})
+    batches = RECIPES[recipe](config, graph, max(_WORKERS)).batches()
+    for workers in _WORKERS:
+        counted = [count_batch(batches, step, config, workers) for step in range(num_batches)]
+        means = np.mean(counted, axis=0).tolist()
+        counts = dict(zip(("exchanged", "read", "written"), means, strict=True))
+        yield {"recipe": recipe, "workers": workers, **counts}
+
+
+def count_batch(
+    batches: Batches, step: int, config: TrainConfig, workers: int
+) -> tuple[int, int, int]:
+    """Returns the bytes exchanged, read and written for a batch; entity table only."""
+    parts = batches.dataset(step, Share(workers, 0, workers)).take(workers).as_numpy_iterator()
+    names = _ENTITIES[config.recipe]
+    ids = [np.concatenate([part[name].ravel() for name in names]) for part in parts]
+    row = 16 * config.embedding_dim
+    # Gathered sparse gradients have one length: the shorter ones are padded.
+    distinct = max(len(np.unique(part)) for part in ids)
+    return (workers - 1) * distinct * (row + 4), len(ids[0]) * row, distinct * (row + 4)
 
 
 if __name__ == "__main__":
+    define_flags()
     run_program(main)

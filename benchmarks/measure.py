@@ -1,59 +1,68 @@
-"""What the benchmarks share: timing, the machine, and output."""
+"""What the benchmarks share: timing, the machine, JSON output, and small pieces of training."""
 
+import concurrent.futures
 import contextlib
 import json
+import multiprocessing
 import os
 import pathlib
 import platform
 import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from quatre_tf.atomic_files import output_file
 
+if TYPE_CHECKING:
+    import tensorflow as tf
 
-def milliseconds(call: Callable[[], Any], *, repeats: int = 15, warm_up: int = 3) -> float:
-    """Returns the median time of `call`, which must not return before its work is done."""
-    for _ in range(warm_up):
-        call()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return 1e3 * float(np.median(times))
+    from quatre_tf import QuatRE
+    from quatre_tf.data.graph import Graph
+    from trainers.training.trainer import Trainer
+
+
+T = TypeVar("T")
+
+# Entities in a product. Smaller tiles pay for more operations, larger ones leave the cache.
+_ENTITY_TILE = 3072
+
+
+def milliseconds(call: Callable[[], Any]) -> float:
+    """Returns the time of one call, which must not return before its work is done."""
+    start = time.perf_counter()
+    call()
+    return 1e3 * (time.perf_counter() - start)
 
 
 def interleaved(calls: dict[str, Callable[[], Any]], *, rounds: int = 15) -> dict[str, float]:
-    """Returns the median milliseconds of each call, taken in turns.
+    """Returns the median milliseconds of each call; the calls take turns.
 
-    On a shared machine the speed drifts: in turns, all calls see the same drift, and their ratios
-    hold where the times do not.
+    The speed of a shared machine drifts. In turns all calls see the same drift, so their ratios
+    hold even when the times do not. A first round is not counted: it compiles and fills caches.
     """
     times: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
-        milliseconds(call, repeats=1)
+        call()
     for _ in range(rounds):
         for name, call in calls.items():
-            times[name].append(milliseconds(call, repeats=1, warm_up=0))
+            times[name].append(milliseconds(call))
     return {name: float(np.median(values)) for name, values in times.items()}
 
 
 def repeated(part: Callable[[], Any], times: int) -> Callable[[], Any]:
-    """Returns a compiled call that does a part so often and waits for the end.
+    """Returns a compiled call that runs `part` several times and waits for the end.
 
-    What a call costs is spread over them, as in training.
+    This spreads the overhead of a call over many runs, as training does.
 
     Args:
-        part: Returns a scalar float32 tensor, after its work.
-        times: How often.
+        part: Does its work and returns a scalar float32 tensor.
+        times: Number of runs in a call.
     """
     import tensorflow as tf
 
-    @tf.function(autograph=False)
     def loop() -> tf.Tensor:
         def body(done: tf.Tensor, total: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             return done + 1, total + part()
@@ -61,14 +70,76 @@ def repeated(part: Callable[[], Any], times: int) -> Callable[[], Any]:
         start = (tf.constant(0), tf.constant(0.0))
         return tf.while_loop(lambda done, _: done < times, body, start, parallel_iterations=1)[1]
 
-    return lambda: loop().numpy()
+    # Traced here: TensorFlow warns of a function that is traced again for each part.
+    compiled = tf.function(loop, autograph=False).get_concrete_function()
+    return lambda: compiled().numpy()
+
+
+def training_step(trainer: "Trainer", batch: dict[str, "tf.Tensor"]) -> Callable[[], "tf.Tensor"]:
+    """Returns a function that takes one training step on a fixed batch and returns the loss."""
+
+    def step() -> "tf.Tensor":
+        objective = trainer.recipe.objective(trainer.model, batch)
+        trainer.optimizer.apply(objective.gradients, trainer.model.trainable_variables)
+        return objective.loss
+
+    return step
+
+
+def trained_model(graph: "Graph", embedding_dim: int, epochs: int) -> "QuatRE":
+    """Returns a model after some epochs of the `sampled` preset; after none, its initial values."""
+    import tensorflow as tf
+
+    from trainers.training import presets
+    from trainers.training.trainer import Trainer
+
+    given = {"embedding_dim": embedding_dim, **({"epochs": epochs} if epochs else {})}
+    config = presets.resolve(graph.name, "sampled", given)
+    trainer = Trainer(config, graph, tf.distribute.get_strategy())
+    trainer.train(epochs * trainer.recipe.steps_per_epoch)
+    return trainer.model
+
+
+def ranking_products(
+    entities: "tf.Tensor", num_queries: int, query_tile: int = 512
+) -> Callable[[], Any]:
+    """Returns a call of the float32 products of a ranking, tile by tile, and nothing else.
+
+    Args:
+        entities: The entity table, `[num_entities, width]`.
+        num_queries: Number of queries that are scored with all entities.
+        query_tile: Queries in a product.
+    """
+    import tensorflow as tf
+
+    queries = tf.random.normal([entities.shape[1], query_tile])
+
+    @tf.function
+    def products() -> tf.Tensor:
+        total = tf.constant(0.0)
+        for first in tf.range(0, num_queries, query_tile):
+            columns = queries[:, : num_queries - first]
+            for start in tf.range(0, entities.shape[0], _ENTITY_TILE):
+                tf.autograph.experimental.set_loop_options(parallel_iterations=1)
+                rows = entities[start : start + _ENTITY_TILE]
+                total += tf.linalg.matmul(rows, columns)[0, 0]
+        return total
+
+    return lambda: products().numpy()
+
+
+def in_process(function: Callable[..., T], *arguments: Any) -> T:
+    """Calls a function in a fresh process, not a copy of this one."""
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as process:
+        return process.submit(function, *arguments).result()
 
 
 @contextlib.contextmanager
 def on_cores(count: int) -> Iterator[None]:
-    """Confines all threads of this process to its first `count` cores, and lets them go again.
+    """Confines all threads of this process to its first `count` cores.
 
-    Every thread by itself: the affinity of a process is no more than that of its first thread.
+    Each thread is confined by itself: the affinity of a process is that of its first thread only.
     """
     before = os.sched_getaffinity(0)
     _confine(sorted(before)[:count])
@@ -78,19 +149,26 @@ def on_cores(count: int) -> Iterator[None]:
         _confine(sorted(before))
 
 
+def _confine(cores: Sequence[int]) -> None:
+    for thread in os.listdir("/proc/self/task"):
+        # It may have ended in the meantime.
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(int(thread), cores)
+
+
 def peak_memory() -> int:
     """Returns the peak resident memory of this process so far, in bytes."""
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def command(program: str, **given: Any) -> str:
-    """Returns the command of a benchmark with the flags given; those that are None are left out."""
+    """Returns the command of a benchmark with its flags; a flag that is None is left out."""
     flags = [f"--{name}={value}" for name, value in given.items() if value is not None]
     return " ".join([f"python -m benchmarks.{program}", *flags])
 
 
 def machine() -> dict[str, Any]:
-    """Returns what a figure needs beside it: processor, cores, versions, compiled parts."""
+    """Returns the processor, number of cores and versions, and whether `paper` is compiled."""
     import keras
     import tensorflow as tf
 
@@ -104,21 +182,6 @@ def machine() -> dict[str, Any]:
     }
 
 
-def write_json(path: str | None, record: dict[str, Any]) -> None:
-    """Writes a result beside the machine it was measured on; nothing when `path` is None."""
-    if path:
-        text = json.dumps({**record, "machine": machine()}, indent=2)
-        with output_file(path) as file:
-            file.write(text + "\n")
-
-
-def _confine(cores: Sequence[int]) -> None:
-    for thread in os.listdir("/proc/self/task"):
-        # It may have ended in the meantime.
-        with contextlib.suppress(ProcessLookupError):
-            os.sched_setaffinity(int(thread), cores)
-
-
 def _is_paper_compiled() -> bool:
     from quatre_tf.accelerated.kernel import KernelError
     from quatre_tf.objectives.sampled_logistic import compiled_operation
@@ -126,7 +189,6 @@ def _is_paper_compiled() -> bool:
     try:
         return compiled_operation() is not None
     except KernelError:
-        # What was measured did without it.
         return False
 
 
@@ -138,3 +200,11 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor()
+
+
+def write_json(path: str | None, record: dict[str, Any]) -> None:
+    """Writes a result and the machine it was measured on; does nothing when `path` is None."""
+    if path:
+        text = json.dumps({**record, "machine": machine()}, indent=2)
+        with output_file(path) as file:
+            file.write(text + "\n")

@@ -1,4 +1,4 @@
-"""Times PyTorch-BigGraph; runs in the environment that `benchmarks.peers` makes for it.
+"""Times PyTorch-BigGraph; runs in the environment that `benchmarks.peers` creates for it.
 
 Usage: PYTHON -I benchmarks/peer_biggraph.py SETTINGS, where SETTINGS is a JSON object; prints one.
 """

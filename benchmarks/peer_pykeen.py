@@ -1,4 +1,4 @@
-"""Times QuatE of PyKEEN; runs in the environment that `benchmarks.peers` makes for it.
+"""Times QuatE of PyKEEN; runs in the environment that `benchmarks.peers` creates for it.
 
 Usage: PYTHON -I benchmarks/peer_pykeen.py SETTINGS, where SETTINGS is a JSON object; prints one.
 """

@@ -1,10 +1,10 @@
-"""Times the input pipeline of a recipe on one core beside the step that it feeds.
+"""Times the input pipeline of a recipe on one core, and the training step that it feeds.
 
 Usage: python -m benchmarks.pipeline --dataset=wn18rr [--recipe=sampled] [--output=FILE.json]
 
-Measured in turns: batches made and thrown away, with one core for the whole process; the step alone
-on one such batch, with all cores; and the step fed by the pipeline, as in training. The settings
-are those of `trainers.fit`, with the same flags.
+Three measurements take turns: batches made and thrown away, with one core for the whole process;
+the step alone on one such batch, with all cores; and the step fed by the pipeline, as in training.
+The flags are those of `trainers.fit`.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
-from benchmarks import measure, trainer_flags
-from datasets.program import run_program
-from trainers.training import config as configs
+from benchmarks import measure
+from datasets.program import import_tensorflow, run_program
+from trainers import setting_flags
+from trainers.training import presets
 
 if TYPE_CHECKING:
     from trainers.training.trainer import Trainer
 
-_TRAINER = trainer_flags.TrainerFlags()
-flags.adopt_module_key_flags(trainer_flags)
+_DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for trainers.fit.")
+_DATA = setting_flags.DataFlags()
+_SETTINGS = setting_flags.SettingFlags(without=("strategy", "num_replicas"))
+flags.adopt_module_key_flags(setting_flags)
 _BATCHES = flags.DEFINE_integer(
     "batches", 200, "Batches in a measurement of the pipeline. Two of them are made beforehand.", 1
 )
@@ -32,11 +35,22 @@ _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 def main(argv: Sequence[str]) -> None:
     """Measures and prints."""
     del argv
-    measured = _TRAINER.make("pipeline")
-    config, trainer = measured.config, measured.trainer
+    given = _SETTINGS.given()
+    recipe = given.pop("recipe", "paper")
+    config = presets.resolve(_DATASET.value, recipe, given)
+    import_tensorflow()
+    import tensorflow as tf
+
+    from datasets import catalog
+    from trainers.training.trainer import Trainer
+
+    graph = catalog.load(config.dataset, **_DATA.given())
+    trainer = Trainer(config, graph, tf.distribute.get_strategy())
     times = measure.interleaved(_calls(trainer), rounds=_ROUNDS.value)
-    result = _result(config, trainer.recipe, times)
-    print(f"{measured.graph.name}, recipe {config.recipe}: {trainer.recipe.description}")
+    # In `paper` the pipeline also makes the negatives.
+    rows_per_triple = 1 + config.num_negatives if recipe == "paper" else 1
+    result = _result(trainer, times, rows_per_triple)
+    print(f"{graph.name}, recipe {recipe}: {trainer.recipe.description}")
     for name, value in result["milliseconds"].items():
         print(f"{name:24s} {value:12.3f} ms a batch")
     for name, value in result["triples_per_second"].items():
@@ -44,8 +58,8 @@ def main(argv: Sequence[str]) -> None:
     for name, value in result["ratios"].items():
         print(f"{name:24s} {value:12.2f}")
     print(f"{'epoch, fed':24s} {result['epoch_seconds']:12.2f} s")
-    record = {"benchmark": "pipeline", "command": measured.command, **result}
-    measure.write_json(_OUTPUT.value, record)
+    command = measure.command("pipeline", dataset=config.dataset, recipe=recipe, **given)
+    measure.write_json(_OUTPUT.value, {"benchmark": "pipeline", "command": command, **result})
 
 
 def _calls(trainer: "Trainer") -> dict[str, Callable[[], Any]]:
@@ -53,12 +67,7 @@ def _calls(trainer: "Trainer") -> dict[str, Callable[[], Any]]:
     import tensorflow as tf
 
     batches = iter(trainer.recipe.batches().dataset())
-    batch = next(batches)
-
-    def step() -> tf.Tensor:
-        objective = trainer.recipe.objective(trainer.model, batch)
-        trainer.optimizer.apply(objective.gradients, trainer.model.trainable_variables)
-        return objective.loss
+    step = measure.training_step(trainer, next(batches))
 
     @tf.function
     def throw_away() -> tf.Tensor:
@@ -78,14 +87,11 @@ def _calls(trainer: "Trainer") -> dict[str, Callable[[], Any]]:
     }
 
 
-def _result(config: configs.TrainConfig, recipe: Any, times: dict[str, float]) -> dict[str, Any]:
-    """Returns what a batch takes, what that makes a second, and the ratios."""
+def _result(trainer: "Trainer", times: dict[str, float], rows_per_triple: int) -> dict[str, Any]:
+    """Returns the milliseconds of a batch, triples per second, and the ratios."""
     counts = {"pipeline, one core": _BATCHES.value}
     each = {name: value / counts.get(name, _STEPS.value) for name, value in times.items()}
-    # With the corrupted ones, where there are any.
-    num_triples = recipe.triples_per_step
-    if config.recipe == "paper":
-        num_triples *= 1 + config.num_negatives
+    num_triples = trainer.recipe.triples_per_step * rows_per_triple
     return {
         "milliseconds": each,
         "triples_per_second": {name: 1e3 * num_triples / value for name, value in each.items()},
@@ -93,7 +99,7 @@ def _result(config: configs.TrainConfig, recipe: Any, times: dict[str, float]) -
             "pipeline / demand": each["step"] / each["pipeline, one core"],
             "step, fed / step": each["step, fed"] / each["step"],
         },
-        "epoch_seconds": recipe.steps_per_epoch * each["step, fed"] / 1e3,
+        "epoch_seconds": trainer.recipe.steps_per_epoch * each["step, fed"] / 1e3,
     }
 
 

@@ -1,74 +1,127 @@
-"""Times what a user waits for: --help, the first step of a training, the first step of a resume.
+"""Times what users wait for: --help, the first step of a training, the first step of a resume.
 
 Usage: python -m benchmarks.start_up --dataset=wn18rr [--output=FILE.json]
 
-Whole commands, from their start on, in turns with a bare `python -c 'import tensorflow'`. A step is
-done when the run has written its first figures (`metrics.jsonl`): data set read, graph stored,
-model built, everything compiled. A run that is not counted prepares the data set beforehand.
+Whole commands are timed from their start, in turns with a bare `python -c 'import tensorflow'`. A
+first step is done when the run has written its first figures (`metrics.jsonl`): data set read,
+graph stored, model built, everything compiled. A run that is not timed prepares the data set.
 """
 
 import itertools
 import pathlib
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 from absl import flags
 
-from benchmarks import measure, processes
+from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
-from trainers import setting_flags
+from quatre_tf.errors import DataError
 
-_DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for trainers.fit.")
-_DATA = setting_flags.DataFlags()
-flags.adopt_module_key_flags(setting_flags)
-_RECIPE = flags.DEFINE_string("recipe", "paper", "Recipe of the training.")
-_ROUNDS = flags.DEFINE_integer("rounds", 5, "Measurements; the median is reported.", 1)
-_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 _LIMIT = "import tensorflow"
+# Seconds between two looks at a file; negligible compared with an import.
+_POLL_SECONDS = 0.005
+
+
+def define_flags() -> None:
+    """Defines the flags; importing the module does not, so tests may import many programs."""
+    flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for trainers.fit.")
+    flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
+    flags.DEFINE_string("recipe", "paper", "Recipe of the training.")
+    flags.DEFINE_integer("rounds", 5, "Measurements; the median is reported.", 1)
+    flags.DEFINE_string("output", None, "JSON file to write.")
 
 
 def main(argv: Sequence[str]) -> None:
     """Measures and prints."""
     del argv
     with tempfile.TemporaryDirectory() as folder:
-        times = processes.medians(_timed(pathlib.Path(folder)), _ROUNDS.value)
+        times = medians(_timed(pathlib.Path(folder)), flags.FLAGS.rounds)
     ratios = {name: value / times[_LIMIT] for name, value in times.items()}
-    print(f"{_DATASET.value}, recipe {_RECIPE.value}")
+    print(f"{flags.FLAGS.dataset}, recipe {flags.FLAGS.recipe}")
     for name, value in times.items():
         print(f"{name:24s} {value:8.2f} s {ratios[name]:8.2f} x import tensorflow")
-    command = measure.command("start_up", dataset=_DATASET.value, recipe=_RECIPE.value)
+    command = measure.command("start_up", dataset=flags.FLAGS.dataset, recipe=flags.FLAGS.recipe)
     record = {"benchmark": "start_up", "command": command, "seconds": times, "ratios": ratios}
     import_tensorflow()
-    measure.write_json(_OUTPUT.value, record)
+    measure.write_json(flags.FLAGS.output, record)
 
 
 def _timed(folder: pathlib.Path) -> dict[str, Callable[[], float]]:
     python, fit = [sys.executable], [sys.executable, "-m", "trainers.fit"]
-    given = [f"--{name}={value}" for name, value in _DATA.given().items() if value]
-    train = [*fit, f"--dataset={_DATASET.value}", f"--recipe={_RECIPE.value}", *given]
-    # A run of one step, done to its end, is there to be resumed. Each time it is ended before its
-    # next checkpoint, so that all start from the same.
+    given = [f"--manual_dir={flags.FLAGS.manual_dir}"] if flags.FLAGS.manual_dir else []
+    train = [*fit, f"--dataset={flags.FLAGS.dataset}", f"--recipe={flags.FLAGS.recipe}", *given]
+    # A finished run of one step, to be resumed. Each time it is killed before its next checkpoint,
+    # so every resume starts from the same one.
     kept = folder / "kept"
-    processes.seconds([*train, f"--run_dir={kept}", "--epochs=1", "--steps_per_epoch=1"])
+    seconds([*train, f"--run_dir={kept}", "--epochs=1", "--steps_per_epoch=1"])
     resume = [*fit, f"--run_dir={kept}", "--resume", "--epochs=1000000"]
     numbers = itertools.count()
 
     def first_step() -> float:
         run_dir = folder / str(next(numbers))
-        command = [*train, f"--run_dir={run_dir}"]
-        return processes.seconds_until_grown(command, run_dir / "metrics.jsonl")
+        return seconds([*train, f"--run_dir={run_dir}"], run_dir / "metrics.jsonl")
 
     return {
-        "python -c pass": lambda: processes.seconds([*python, "-c", "pass"]),
-        _LIMIT: lambda: processes.seconds([*python, "-c", "import tensorflow"]),
-        "--help": lambda: processes.seconds([*fit, "--help"]),
+        "python -c pass": lambda: seconds([*python, "-c", "pass"]),
+        _LIMIT: lambda: seconds([*python, "-c", "import tensorflow"]),
+        "--help": lambda: seconds([*fit, "--help"]),
         "first step": first_step,
-        "first step of a resume": lambda: processes.seconds_until_grown(
-            resume, kept / "metrics.jsonl"
-        ),
+        "first step of a resume": lambda: seconds(resume, kept / "metrics.jsonl"),
     }
 
 
+def seconds(command: Sequence[str], path: pathlib.Path | None = None) -> float:
+    """Returns the duration of a command, or the time until it has written to a file.
+
+    Args:
+        command: The command.
+        path: A file that grows; the command is then killed. It need not exist before.
+
+    Raises:
+        DataError: The command fails, or ends without having written to the file.
+    """
+    start = time.perf_counter()
+    before = _size(path)
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            while path and (size := _size(path)) <= before and process.poll() is None:
+                # A resumed run first drops the lines of lost work.
+                before = size
+                time.sleep(_POLL_SECONDS)
+            code = process.poll() if path else process.wait()
+            taken = time.perf_counter() - start
+        finally:
+            process.kill()
+            process.wait()
+        if code or (path and _size(path) <= before):
+            output.seek(0)
+            last = output.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+            raise DataError(f"`{' '.join(command)}` ended with exit code {code}. It said: {last}")
+    return taken
+
+
+def _size(path: pathlib.Path | None) -> int:
+    return path.stat().st_size if path and path.exists() else 0
+
+
+def medians(timed: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """Returns the median of the seconds that each call returns; the calls take turns.
+
+    A first round is not counted: it fills the caches of the disk.
+    """
+    times: dict[str, list[float]] = {name: [] for name in timed}
+    for _ in range(1 + rounds):
+        for name, call in timed.items():
+            times[name].append(call())
+    return {name: float(np.median(values[1:])) for name, values in times.items()}
+
+
 if __name__ == "__main__":
+    define_flags()
     run_program(main)

@@ -1,81 +1,241 @@
-"""Times a training step beside its unavoidable parts.
+"""Times a training step and the operations that no implementation of it can avoid.
 
-    python -m benchmarks.train_step --recipe=strong --shape=fb15k237
+Usage: python -m benchmarks.train_step --recipe=strong --shape=fb15k237 [--output=FILE.json]
 
-The parts are measured in the same run on operands of the same sizes; `benchmarks/step_parts.py` and
-`benchmarks/query_step_parts.py` say which they are. The batches are random ids of the benchmark's
-size; the input pipeline is not in it (`benchmarks.pipeline` has that).
+The batch is drawn from a random graph of the benchmark's size, so no data set is needed and the
+input pipeline is not timed (`benchmarks.pipeline` times it). The unavoidable operations take turns
+with the step, on operands of the same sizes:
+
+- paper: gather the entity rows of the batch, sum as many gradient rows by entity, and apply
+  TensorFlow's sparse Adagrad kernel to the distinct rows.
+- strong: three bfloat16 products (scores, gradient of the queries, gradient of the candidates) and
+  one dense Adagrad pass over the table.
+- sampled: the same products with the sampled candidates, a gather of the batch's rows, and sparse
+  Adagrad on the distinct ones.
+
+The rate of each operation shows what the machine achieves at these sizes.
 """
 
+import os
+import unittest.mock
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from absl import flags
 
 from benchmarks import measure
-from benchmarks.step_shapes import BENCHMARKS, RECIPES, shape_of, steps_per_pass
+from benchmarks.random_graphs import SIZES, random_graph
 from datasets.program import import_tensorflow, run_program
+from datasets.text_table import table as text_table
+from trainers.training import presets
+from trainers.training.config import CHOICES
 
-# Steps in one call, as in training: what a call costs is spread over them.
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+# Steps in a call.
 _STEPS = 10
 
-_RECIPE = flags.DEFINE_enum("recipe", "paper", RECIPES, "Recipe whose step to take.")
-_SHAPE = flags.DEFINE_enum("shape", "wn18rr", BENCHMARKS, "Benchmark whose sizes to use.")
+_RECIPE = flags.DEFINE_enum("recipe", "paper", CHOICES["recipe"], "Recipe of the step.")
+_SHAPE = flags.DEFINE_enum("shape", "wn18rr", list(SIZES), "Benchmark whose sizes to use.")
+_MODEL = flags.DEFINE_enum("model", "quatre", CHOICES["variant"], "Model to train.")
 _EMBEDDING_DIM = flags.DEFINE_integer(
     "embedding_dim", None, "Quaternions per embedding. Default: the paper's, or 128.", 1
 )
 _NUM_CANDIDATES = flags.DEFINE_integer(
-    "num_candidates", None, "Sampled entities, with --recipe=sampled. Default: 4,096.", 1
+    "num_candidates", None, "Sampled entities (sampled). Default: 4,096.", 1
 )
 _ROUNDS = flags.DEFINE_integer("rounds", 15, "Measurements; the median is reported.", 1)
+_PROFILE = flags.DEFINE_string("profile", None, "Folder for a profile of the step (TensorBoard).")
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 
 
-@flags.multi_flags_validator(
-    ["recipe", "num_candidates"], "--num_candidates is for --recipe=sampled."
-)
-def _candidates_are_sampled(values: dict) -> bool:
-    return values["num_candidates"] is None or values["recipe"] == "sampled"
+class Part(NamedTuple):
+    """An unavoidable operation.
+
+    Attributes:
+        run: Does the work and returns a scalar.
+        work: The amount of work, so that `work / seconds` is a rate in `unit`.
+        unit: `"GFLOP/s"`, `"GB/s"` or `"Mrows/s"`.
+    """
+
+    run: Callable[[], "tf.Tensor"]
+    work: float
+    unit: str
 
 
 def main(argv: Sequence[str]) -> None:
     """Measures and prints."""
     del argv
+    recipe, shape = _RECIPE.value, _SHAPE.value
+    given = {"embedding_dim": _EMBEDDING_DIM.value, "num_candidates": _NUM_CANDIDATES.value}
+    given = {name: value for name, value in given.items() if value is not None}
+    # The paper's sizes per benchmark; one size for all in the softmax recipes.
+    dataset = shape if recipe == "paper" else "random"
+    config = presets.resolve(dataset, recipe, {**given, "variant": _MODEL.value})
     import_tensorflow()
-    from benchmarks.query_step_parts import sampled_parts, strong_parts
-    from benchmarks.step_parts import paper_parts
+    import tensorflow as tf
 
-    recipe, benchmark = _RECIPE.value, _SHAPE.value
-    shape = shape_of(recipe, benchmark, dim=_EMBEDDING_DIM.value, candidates=_NUM_CANDIDATES.value)
-    makers: dict[str, Callable[..., dict[str, Any]]]
-    makers = {"paper": paper_parts, "strong": strong_parts, "sampled": sampled_parts}
-    parts = makers[recipe](*shape.values())
-    calls = {name: measure.repeated(part, _STEPS) for name, part in parts.items()}
-    times = measure.interleaved(calls, rounds=_ROUNDS.value)
-    times = {name: value / _STEPS for name, value in times.items()}
-    floor = sum(value for name, value in times.items() if not name.startswith("step"))
-    pass_seconds = steps_per_pass(benchmark, shape) * times["step"] / 1e3
+    from trainers.training.trainer import Trainer
+
+    graph = random_graph(SIZES[shape])
+    trainer = Trainer(config, graph, tf.distribute.get_strategy())
+    batch = next(iter(trainer.recipe.batches().dataset()))
+    parts = _parts(batch, graph.num_entities, 4 * config.embedding_dim)
+    steps = _steps(measure.training_step(trainer, batch))
+    runs = steps | {name: part.run for name, part in parts.items()}
+    calls = {name: measure.repeated(run, _STEPS) for name, run in runs.items()}
+    times = {
+        name: value / _STEPS
+        for name, value in measure.interleaved(calls, rounds=_ROUNDS.value).items()
+    }
+    if _PROFILE.value:
+        with tf.profiler.experimental.Profile(_PROFILE.value):
+            calls["step"]()
+    unavoidable = sum(times[name] for name in parts)
+    pass_seconds = len(graph.train) / trainer.recipe.triples_per_step * times["step"] / 1e3
+    print(f"{shape}, {_MODEL.value}, recipe {recipe}: {trainer.recipe.description}")
+    rates = {name: 1e3 * part.work / times[name] for name, part in parts.items()}
+    rows = [["", "ms", "", ""]]
     for name, value in times.items():
-        print(f"{name:22s} {value:8.2f} ms")
-    print(f"{'unavoidable parts':22s} {floor:8.2f} ms")
-    print(f"step / unavoidable     {times['step'] / floor:8.2f}")
-    print(f"a pass over train      {pass_seconds:8.2f} s, steps alone")
+        rate = [f"{rates[name]:,.1f}", parts[name].unit] if name in parts else ["", ""]
+        rows.append([name, f"{value:.2f}", *rate])
+    rows.append(["unavoidable", f"{unavoidable:.2f}", "", ""])
+    print(text_table(rows))
+    print(f"step / unavoidable: {times['step'] / unavoidable:.2f}")
+    print(f"one pass over the training triples, steps alone: {pass_seconds:.2f} s")
+    model = None if _MODEL.value == _MODEL.default else _MODEL.value
     record = {
         "benchmark": "train_step",
-        "command": measure.command(
-            "train_step",
-            recipe=recipe,
-            shape=benchmark,
-            embedding_dim=_EMBEDDING_DIM.value,
-            num_candidates=_NUM_CANDIDATES.value,
-        ),
-        "shape": shape,
+        "command": measure.command("train_step", recipe=recipe, shape=shape, model=model, **given),
+        "entities": graph.num_entities,
+        "embedding_dim": config.embedding_dim,
+        "batch": {name: list(tensor.shape) for name, tensor in batch.items()},
         "milliseconds": times,
-        "floor_milliseconds": floor,
-        "ratio": times["step"] / floor,
+        "rates": {name: [rate, parts[name].unit] for name, rate in rates.items()},
+        "floor_milliseconds": unavoidable,
+        "ratio": times["step"] / unavoidable,
         "pass_seconds": pass_seconds,
     }
     measure.write_json(_OUTPUT.value, record)
+
+
+def _steps(step: Callable[[], "tf.Tensor"]) -> dict[str, Callable[[], "tf.Tensor"]]:
+    """Returns the step, and where `paper` is compiled, the one made of TensorFlow's operations."""
+
+    def not_compiled() -> "tf.Tensor":
+        # Read while the step is traced.
+        with unittest.mock.patch.dict(os.environ, QUATRE_ENABLE_KERNEL="0"):
+            return step()
+
+    steps = {"step": step}
+    if _RECIPE.value == "paper" and measure.machine()["compiled_paper_step"]:
+        steps["step, not compiled"] = not_compiled
+    return steps
+
+
+def _parts(batch: dict[str, "tf.Tensor"], num_entities: int, width: int) -> dict[str, Part]:
+    """Returns the unavoidable operations of a step.
+
+    Args:
+        batch: As the recipe makes it.
+        num_entities: Rows of the entity table.
+        width: Floats of a row.
+    """
+    import tensorflow as tf
+
+    table, accumulator = (tf.Variable(tf.ones([num_entities, width])) for _ in range(2))
+    if "corrupted" in batch:
+        names = ("heads", "tails", "corrupted")
+        ids = tf.concat([tf.reshape(batch[name], [-1]) for name in names], axis=0)
+        sums = {"segment sum": _segment_sum(ids, width)}
+        return {"gather": _gather(table, ids), **sums} | _sparse_adagrad(table, accumulator, ids)
+    num_queries = len(batch["entities"])
+    if "candidates" not in batch:
+        products = _products(num_queries, num_entities, width)
+        return {**products, "dense Adagrad": _dense_adagrad(table, accumulator)}
+    ids = tf.concat([batch[name] for name in ("candidates", "entities", "targets")], axis=0)
+    products = _products(num_queries, len(batch["candidates"]), width)
+    return {**products, "gather": _gather(table, ids)} | _sparse_adagrad(table, accumulator, ids)
+
+
+def _gather(table: Any, ids: Any) -> Part:
+    import tensorflow as tf
+
+    gigabytes = 4e-9 * len(ids) * table.shape[1]
+    return Part(lambda: tf.nn.embedding_lookup(table, ids)[0, 0], gigabytes, "GB/s")
+
+
+def _segment_sum(ids: Any, width: int) -> Part:
+    """Sums a gradient row per id; sorts first, because unsorted sums use one thread only."""
+    import tensorflow as tf
+
+    index = tf.unique(ids)[1]
+    order = tf.argsort(index)
+    segments, rows = tf.gather(index, order), tf.random.normal([len(ids), width], stddev=1e-6)
+    return Part(
+        lambda: tf.math.segment_sum(tf.gather(rows, order), segments)[0, 0],
+        4e-9 * len(ids) * width,
+        "GB/s",
+    )
+
+
+def _sparse_adagrad(table: Any, accumulator: Any, ids: Any) -> dict[str, Part]:
+    import tensorflow as tf
+
+    distinct = tf.unique(ids)[0]
+    gradients = tf.random.normal([len(distinct), table.shape[1]], stddev=1e-6)
+
+    def run() -> tf.Tensor:
+        tf.raw_ops.ResourceSparseApplyAdagradV2(
+            var=table.handle,
+            accum=accumulator.handle,
+            lr=0.1,
+            epsilon=1e-10,
+            grad=gradients,
+            indices=distinct,
+        )
+        return tf.constant(0.0)
+
+    return {"sparse Adagrad": Part(run, 1e-6 * len(distinct), "Mrows/s")}
+
+
+def _dense_adagrad(table: Any, accumulator: Any) -> Part:
+    import tensorflow as tf
+
+    gradient = tf.random.normal(table.shape)
+
+    def run() -> tf.Tensor:
+        tf.raw_ops.ResourceApplyAdagradV2(
+            var=table.handle, accum=accumulator.handle, lr=0.1, epsilon=1e-10, grad=gradient
+        )
+        return tf.constant(0.0)
+
+    return Part(run, 1e-6 * table.shape[0], "Mrows/s")
+
+
+def _products(num_queries: int, num_candidates: int, width: int) -> dict[str, Part]:
+    """Returns the three bfloat16 products of a softmax over candidates."""
+    import tensorflow as tf
+
+    def draw(*shape: int) -> tf.Tensor:
+        return tf.cast(tf.random.normal(shape), tf.bfloat16)
+
+    queries, candidates = draw(num_queries, width), draw(num_candidates, width)
+    scores = draw(num_queries, num_candidates)
+
+    def product(left: tf.Tensor, right: tf.Tensor, **transposed: bool) -> Part:
+        return Part(
+            lambda: tf.cast(tf.linalg.matmul(left, right, **transposed)[0, 0], tf.float32),
+            2e-9 * num_queries * num_candidates * width,
+            "GFLOP/s",
+        )
+
+    return {
+        "product: scores": product(queries, candidates, transpose_b=True),
+        "product: queries": product(scores, candidates),
+        "product: candidates": product(scores, queries, transpose_a=True),
+    }
 
 
 if __name__ == "__main__":

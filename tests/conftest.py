@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from benchmarks.holdings import holdings
+from benchmarks.resource_usage import resource_usage
 from quatre_tf.accelerated import kernel
 from quatre_tf.objectives.sampled_logistic import compiled_operation
 
@@ -46,9 +46,9 @@ def strategy(request):
 @pytest.fixture
 def allocated():
     """`allocated()` -> MB in use by this process, to the byte."""
-    if math.isnan(holdings()["allocated"]):
+    if math.isnan(resource_usage()["allocated"]):
         pytest.skip("the C library does not tell what is allocated (glibc does from 2.33 on)")
-    return lambda: holdings()["allocated"]
+    return lambda: resource_usage()["allocated"]
 
 
 @pytest.fixture(scope="session")

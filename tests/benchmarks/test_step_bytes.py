@@ -1,7 +1,7 @@
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.step_bytes import count_batch
+from benchmarks.distributed import count_batch
 from quatre_tf.data.batches import Batches
 from trainers.training.config import TrainConfig
 

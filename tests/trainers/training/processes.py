@@ -1,5 +1,6 @@
 """Processes of a cluster on this machine, as many as a test needs."""
 
+import contextlib
 import ctypes
 import json
 import multiprocessing
@@ -7,10 +8,9 @@ import os
 import pathlib
 import runpy
 import signal
+import socket
 import sys
 import time
-
-from benchmarks.cluster_runs import free_addresses
 
 # Importing TensorFlow costs a process seconds: one process does it for all, and forks.
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -19,7 +19,13 @@ _CONTEXT.set_forkserver_preload(["tensorflow", "tensorflow_datasets"])
 
 def cluster(**counts):
     """Returns the addresses of a cluster on free ports of loopback, by job."""
-    return free_addresses(counts)
+    with contextlib.ExitStack() as held:
+        # All at once, so that they differ.
+        sockets = [held.enter_context(socket.socket()) for _ in range(sum(counts.values()))]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        free = iter([f"127.0.0.1:{one.getsockname()[1]}" for one in sockets])
+        return {job: [next(free) for _ in range(count)] for job, count in counts.items()}
 
 
 def tf_config(addresses, job, index):

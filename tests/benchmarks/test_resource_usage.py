@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks import holdings
+from benchmarks.soak import growth
 
 
 def rows_of(memory, seconds=10.0, files=8):
@@ -18,7 +18,7 @@ def rows_of(memory, seconds=10.0, files=8):
 
 def test_growth_is_that_of_the_second_half():
     """From round 4 on 2 MB a round of 10 s: 720 MB an hour; what came before counts for nothing."""
-    found = holdings.growth(rows_of([100, 300, 900, 950, 1000, 1002, 1004, 1006]))
+    found = growth(rows_of([100, 300, 900, 950, 1000, 1002, 1004, 1006]))
     assert found["megabytes_per_hour"] == pytest.approx(720)
     assert found["kilobytes_per_round"] == pytest.approx(2000)
     assert found["allocated_kilobytes_per_round"] == pytest.approx(1000)
