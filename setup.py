@@ -20,7 +20,7 @@ ANALYSIS = ["matplotlib>=3.8", "scikit-learn>=1.4"]
 DOCS = ["sphinx>=8.1,<10", "myst-parser>=4,<6", "furo>=2025.12.19"]
 # Reads N-Triples.
 PREPARE = ["pyoxigraph>=0.5,<0.6"]
-# The release that goes with TensorFlow's: those before want an older protobuf.
+# The example of gRPC. The release that goes with TensorFlow's: those before want an older protobuf.
 SERVING = ["tensorflow-serving-api>=2.21,<2.22"]
 # The next major release may draw other configurations from the same seed.
 TUNE = ["optuna>=5,<6"]
@@ -53,6 +53,9 @@ setup(
         "tqdm>=4.66",
         # TensorFlow 2.21 does not bring it any more.
         "tensorboard>=2.20,<3",
+        # saved_models.client asks servers by it; TensorFlow brings it. 2.3 added reads that return
+        # what has arrived.
+        "urllib3>=2.3,<3",
         # TensorBoard brings it; trainers.explore serves its page by it.
         "werkzeug>=3,<4",
     ],
@@ -74,7 +77,6 @@ setup(
         "analysis": ANALYSIS,
         "docs": DOCS,
         "prepare": PREPARE,
-        "serving": SERVING,
         "tune": TUNE,
     },
     classifiers=[

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from datasets.program import import_tensorflow, run_program
+from datasets.program import run_program
 from quatre_tf.errors import DataError
 from saved_models.client import Client
 
-_SERVER = flags.DEFINE_string(
-    "server", "http://localhost:8501", "http://HOST:PORT or grpc://HOST:PORT."
-)
+_SERVER = flags.DEFINE_string("server", "http://localhost:8501", "http://HOST:PORT.")
 _MODEL = flags.DEFINE_string("model", None, "Name of the model at the server.", required=True)
 _HEAD = flags.DEFINE_string("head", None, "Name of the head.", required=True)
 _RELATION = flags.DEFINE_string("relation", None, "Name of the relation.", required=True)
@@ -25,11 +23,9 @@ _FILTERED = flags.DEFINE_bool("filtered", False, "Leave out what the graph of th
 def main(argv: Sequence[str]) -> None:
     """Asks one question and prints the answers, best first."""
     del argv
-    if _SERVER.value.startswith("grpc:"):
-        import_tensorflow()
-    with Client(_SERVER.value, _MODEL.value) as client:
-        question = (_HEAD.value, _RELATION.value)
-        (answer,) = client.predict_tails([question], _TOP_K.value, _FILTERED.value)
+    client = Client(_SERVER.value, _MODEL.value)
+    question = (_HEAD.value, _RELATION.value)
+    (answer,) = client.predict_tails([question], _TOP_K.value, _FILTERED.value)
     if answer.status != "OK":
         raise DataError(f"The model answers {answer.status} to {question}.")
     print(f"({_HEAD.value}, {_RELATION.value}, ?)")

@@ -1,18 +1,37 @@
 """Asks a model that TensorFlow Serving serves.
 
-    with Client("http://localhost:8501", "countries") as client:
-        (answer,) = client.predict_tails([("Egypt", "official_language")], top_k=3)
-        for candidate in answer.candidates:
-            print(candidate.entity, candidate.score)
+    client = Client("http://localhost:8501", "countries")
+    (answer,) = client.predict_tails([("Egypt", "official_language")], top_k=3)
+    for candidate in answer.candidates:
+        print(candidate.entity, candidate.score)
 
-The scheme of the address chooses REST (`http://`, `https://`; needs the standard library only, not
-TensorFlow) or gRPC (`grpc://`; needs the extra `serving`). Both give the same answers.
+It uses the REST interface and imports neither TensorFlow nor NumPy. Answers are checked against the
+signature, so that another model or another server under the same address is an error.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import reprlib
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from saved_models.transports import Inputs, Outputs, ServingError, Signature, connect
+from saved_models.rest import Inputs, RestModel, ServingError, Signature
+
+__all__ = [
+    "Candidate",
+    "Client",
+    "Prediction",
+    "Rank",
+    "ServingError",
+    "Signature",
+    "TripleScore",
+]
+
+_STATUSES = ("OK", "UNKNOWN_HEAD", "UNKNOWN_RELATION", "UNKNOWN_TAIL")
+_FLOAT32_MAX = 3.4028235e38
+# Whether a value may stand in the column of an output.
+Check = Callable[[Any], bool]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,39 +79,29 @@ class Rank:
 class Client:
     """One model of one server; may be used by several threads at once.
 
-    A name that the model does not know is no error but the `status` of its row, so that the other
-    rows are answered: "UNKNOWN_HEAD", "UNKNOWN_RELATION" or "UNKNOWN_TAIL". All methods raise
-    `saved_models.transports.ServingError` if the server cannot be reached, has no such model or
-    refuses the request.
+    A name that the model does not know is not an error but the `status` of its row, so that the
+    other rows are answered: "UNKNOWN_HEAD", "UNKNOWN_RELATION" or "UNKNOWN_TAIL". All methods raise
+    `ServingError` if the server cannot be reached, has no such model, refuses the request, or
+    answers anything but what the signature promises. Redirects and the proxies of the environment
+    are not used; an answer may have 64 MiB.
 
     Args:
-        address: E.g. "http://localhost:8501" or "grpc://localhost:8500".
+        address: E.g. "http://localhost:8501".
         model: The name under which the server has it.
         version: None: the newest that is ready.
-        timeout: Seconds to wait for an answer.
+        timeout: Seconds for a whole request, from looking up the host to the last byte.
 
     Raises:
-        DataError: The address has another scheme, or is one of gRPC and the extra `serving` is not
-            installed.
+        ServingError: The address is malformed.
+        ValueError: The timeout is not a positive number.
     """
 
     def __init__(self, address: str, model: str, version: int | None = None, timeout: float = 10.0):
-        self._transport = connect(address, model, version, timeout)
-        self._asked = f"{address}, model {model!r}"
-
-    def __enter__(self) -> "Client":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Ends the connection."""
-        self._transport.close()
+        self._model = RestModel(address, model, version, timeout)
 
     def signatures(self) -> dict[str, Signature]:
-        """Returns what the model can be asked, by the name of the signature."""
-        return self._transport.signatures()
+        """Returns the signatures of the model by name."""
+        return self._model.signatures()
 
     def predict_tails(
         self,
@@ -110,8 +119,7 @@ class Client:
             type_constrained: Only entities that the relation was seen with in training.
         """
         inputs = _columns(("head", "relation"), questions)
-        options = {"top_k": top_k, "filtered": filtered, "type_constrained": type_constrained}
-        return self._predict("predict_tails", {**inputs, **options})
+        return self._predict("predict_tails", inputs, top_k, filtered, type_constrained)
 
     def predict_heads(
         self,
@@ -122,46 +130,98 @@ class Client:
     ) -> list[Prediction]:
         """Returns the most plausible heads of each (relation, tail); see `predict_tails`."""
         inputs = _columns(("relation", "tail"), questions)
-        options = {"top_k": top_k, "filtered": filtered, "type_constrained": type_constrained}
-        return self._predict("predict_heads", {**inputs, **options})
+        return self._predict("predict_heads", inputs, top_k, filtered, type_constrained)
 
     def score_triples(self, triples: Iterable[tuple[str, str, str]]) -> list[TripleScore]:
         """Returns score and probability of each (head, relation, tail)."""
-        outputs = self._ask_triples("score_triples", triples, ("score", "probability"))
-        return [TripleScore(*row) for row in outputs]
+        columns = {"score": _is_number, "probability": _is_probability}
+        rows = self._ask_triples("score_triples", triples, columns)
+        return [TripleScore(**row) for row in rows]
 
     def rank_tails(self, triples: Iterable[tuple[str, str, str]]) -> list[Rank]:
         """Returns the rank of the tail of each triple among the tails that are not known."""
-        return [Rank(*row) for row in self._ask_triples("rank_tails", triples, ("rank",))]
+        rows = self._ask_triples("rank_tails", triples, {"rank": _is_rank})
+        return [Rank(**row) for row in rows]
 
     def rank_heads(self, triples: Iterable[tuple[str, str, str]]) -> list[Rank]:
         """Returns the rank of the head of each triple among the heads that are not known."""
-        return [Rank(*row) for row in self._ask_triples("rank_heads", triples, ("rank",))]
+        rows = self._ask_triples("rank_heads", triples, {"rank": _is_rank})
+        return [Rank(**row) for row in rows]
 
-    def _predict(self, signature: str, inputs: Inputs) -> list[Prediction]:
-        names = ("status", "entities", "scores", "probabilities")
-        outputs = self._ask(signature, inputs, names)
+    def _predict(
+        self,
+        signature: str,
+        inputs: dict[str, list[str]],
+        top_k: int,
+        filtered: bool,
+        type_constrained: bool,
+    ) -> list[Prediction]:
+        options = {"top_k": top_k, "filtered": filtered, "type_constrained": type_constrained}
+        columns = {
+            "entities": _list_of(_is_string, top_k),
+            "scores": _list_of(_is_score, top_k),
+            "probabilities": _list_of(_is_probability, top_k),
+        }
         # Data sets without labels have no such output.
-        labels = outputs.get("labels") or [[None] * len(row) for row in outputs["entities"]]
-        rows = zip(*(outputs[name] for name in names), labels, strict=True)
-        return [Prediction(status, tuple(_candidates(*columns))) for status, *columns in rows]
+        labels = {"labels": _list_of(_is_string, top_k)}
+        rows = self._ask(signature, {**inputs, **options}, columns, labels)
+        if len({len(value) for row in rows for value in row.values() if type(value) is list}) > 1:
+            raise self._model.unexpected(signature, "its lists differ in length")
+        for row in rows:
+            pairs = zip(row["entities"] or (), row["scores"] or (), strict=True)
+            if any(entity and score == -math.inf for entity, score in pairs):
+                raise self._model.unexpected(signature, "an entity has the score -Infinity")
+        return [Prediction(row["status"], tuple(_candidates(row))) for row in rows]
 
     def _ask_triples(
-        self, signature: str, triples: Iterable[tuple[str, str, str]], names: Sequence[str]
-    ) -> Iterator[tuple]:
-        inputs = _columns(("head", "relation", "tail"), triples)
-        outputs = self._ask(signature, inputs, ("status", *names))
-        numbers = zip(*(outputs[name] for name in names), strict=True)
-        for status, values in zip(outputs["status"], numbers, strict=True):
-            yield status, *(values if status == "OK" else [None] * len(names))
+        self, signature: str, triples: Iterable[tuple[str, str, str]], columns: Mapping[str, Check]
+    ) -> list[dict[str, Any]]:
+        return self._ask(signature, _columns(("head", "relation", "tail"), triples), columns)
 
-    def _ask(self, signature: str, inputs: Inputs, names: Sequence[str]) -> Outputs:
-        outputs = self._transport.predict(signature, inputs)
-        missing = sorted(set(names) - set(outputs))
-        if missing:
-            detail = f"the answer has no {', '.join(missing)}. Another model has this name"
-            raise ServingError(f"{self._asked}, {signature}", "FAILED_PRECONDITION", detail)
-        return outputs
+    def _ask(
+        self,
+        signature: str,
+        inputs: Inputs,
+        columns: Mapping[str, Check],
+        optional: Mapping[str, Check] = types.MappingProxyType({}),
+    ) -> list[dict[str, Any]]:
+        """Returns the checked rows of the answer: values by output, None where not "OK"."""
+        outputs = self._model.predict(signature, inputs)
+        num_rows = len(next(value for value in inputs.values() if isinstance(value, list)))
+        try:
+            return _checked_rows(outputs, num_rows, columns, optional)
+        except _UnexpectedError as error:
+            raise self._model.unexpected(signature, str(error)) from error
+
+
+class _UnexpectedError(Exception):
+    """What does not match the signature."""
+
+
+def _checked_rows(
+    outputs: Any, num_rows: int, columns: Mapping[str, Check], optional: Mapping[str, Check]
+) -> list[dict[str, Any]]:
+    if not isinstance(outputs, dict):
+        raise _UnexpectedError("its outputs have no names")
+    missing = sorted({"status", *columns} - set(outputs))
+    if missing:
+        raise _UnexpectedError(f"it has no {', '.join(missing)}")
+    checks = {**columns, **{name: optional[name] for name in optional if name in outputs}}
+    for name in ("status", *checks):
+        if not isinstance(outputs[name], list) or len(outputs[name]) != num_rows:
+            raise _UnexpectedError(f"`{name}` is not a list with a value for each question")
+    rows = []
+    for row, status in enumerate(outputs["status"]):
+        values = {name: outputs[name][row] for name in checks}
+        if status not in _STATUSES:
+            raise _UnexpectedError(f"row {row} has the status {reprlib.repr(status)}")
+        if status != "OK":
+            values = dict.fromkeys(values)
+        for name, value in values.items():
+            if status == "OK" and not checks[name](value):
+                raise _UnexpectedError(f"`{name}` of row {row} is {reprlib.repr(value)}")
+        rows.append({"status": status, **values})
+    return rows
 
 
 def _columns(names: Sequence[str], rows: Iterable[Sequence[str]]) -> dict[str, list[str]]:
@@ -173,8 +233,37 @@ def _columns(names: Sequence[str], rows: Iterable[Sequence[str]]) -> dict[str, l
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
-def _candidates(*columns: list) -> Iterator[Candidate]:
+def _candidates(row: Mapping[str, Any]) -> Iterator[Candidate]:
     """Yields the candidates of a row; where they ran out, the entity is empty."""
+    entities = row["entities"] or []
+    labels = row.get("labels") or [""] * len(entities)
+    columns = (entities, row["scores"] or [], row["probabilities"] or [], labels)
     for entity, score, probability, label in zip(*columns, strict=True):
         if entity:
             yield Candidate(entity, score, probability, label or None)
+
+
+def _list_of(check: Check, most: int) -> Check:
+    return lambda value: type(value) is list and len(value) <= most and all(map(check, value))
+
+
+def _is_string(value: Any) -> bool:
+    return type(value) is str
+
+
+def _is_number(value: Any) -> bool:
+    # JSON has numbers of any size, and Python's parser reads NaN; true is an int.
+    return type(value) in (int, float) and -_FLOAT32_MAX <= value <= _FLOAT32_MAX
+
+
+def _is_score(value: Any) -> bool:
+    # Minus infinity stands where candidates ran out.
+    return _is_number(value) or value == -math.inf
+
+
+def _is_probability(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
+
+
+def _is_rank(value: Any) -> bool:
+    return _is_number(value) and value >= 1

@@ -154,9 +154,9 @@ def serve_rest(servable):
 
 @contextlib.contextmanager
 def serve_grpc(servable):
-    """Yields the address; needs tensorflow-serving-api."""
+    """Yields HOST:PORT; needs tensorflow-serving-api."""
     import grpc
-    from tensorflow_serving.apis import get_model_metadata_pb2, predict_pb2
+    from tensorflow_serving.apis import predict_pb2
     from tensorflow_serving.apis import prediction_service_pb2_grpc as service
 
     class Service(service.PredictionServiceServicer):
@@ -174,15 +174,6 @@ def serve_grpc(servable):
                     response.outputs[alias].CopyFrom(tf.make_tensor_proto(output))
                 return response
 
-        def GetModelMetadata(self, request, context):  # noqa: N802
-            with aborting(request.model_spec, context):
-                definitions = get_model_metadata_pb2.SignatureDefMap()
-                for name, definition in servable.signatures.items():
-                    definitions.signature_def[name].CopyFrom(definition)
-                response = get_model_metadata_pb2.GetModelMetadataResponse()
-                response.metadata["signature_def"].Pack(definitions)
-                return response
-
     @contextlib.contextmanager
     def aborting(model, context):
         try:
@@ -196,12 +187,9 @@ def serve_grpc(servable):
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
-        yield f"grpc://127.0.0.1:{port}"
+        yield f"127.0.0.1:{port}"
     finally:
         server.stop(None).wait()
-
-
-SERVERS = {"rest": serve_rest, "grpc": serve_grpc}
 
 
 @contextlib.contextmanager

@@ -1,7 +1,10 @@
-"""The client against the server's faces, over REST and gRPC."""
+"""The client against a double of the server, and against servers that misbehave."""
 
 import contextlib
+import gzip
+import http.client
 import http.server
+import json
 import pathlib
 import pickle
 import socket
@@ -12,14 +15,12 @@ import threading
 import numpy as np
 import pytest
 
-from quatre_tf.errors import DataError
 from saved_models.client import Candidate, Client, Prediction, Rank, TripleScore
-from saved_models.transports import ServingError
+from saved_models.rest import RestModel, ServingError
 from tests.saved_models.conftest import ENTITIES
-from tests.server_double import SERVERS, load_servable
+from tests.server_double import load_servable, serve_rest
 
 ROOT = pathlib.Path(__file__).parents[2]
-NO_STUBS = "needs tensorflow-serving-api (pip install -e '.[serving]')"
 QUESTIONS = [("日本", "is a"), ("cr\rname", "%25 größer"), (" padded ", "borders")]
 TRIPLES = [("日本", "is a", "100%"), ("x\u2028y", "borders", "%0D"), ("New York", "is a", "日本")]
 
@@ -30,18 +31,15 @@ def servable(exported):
         yield servable
 
 
-@pytest.fixture(scope="module", params=sorted(SERVERS))
-def address(request, servable):
-    if request.param == "grpc":
-        pytest.importorskip("tensorflow_serving", reason=NO_STUBS)
-    with SERVERS[request.param](servable) as address:
+@pytest.fixture(scope="module")
+def address(servable):
+    with serve_rest(servable) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def client(address):
-    with Client(address, "small") as client:
-        yield client
+    return Client(address, "small")
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +115,7 @@ def test_signatures(client, servable):
 
 
 def test_a_version_can_be_chosen(address):
-    with Client(address, "small", version=1) as client:
-        assert client.rank_tails(TRIPLES[:1])[0].status == "OK"
+    assert Client(address, "small", version=1).rank_tails(TRIPLES[:1])[0].status == "OK"
 
 
 @pytest.mark.parametrize(
@@ -126,8 +123,8 @@ def test_a_version_can_be_chosen(address):
     [("large", None, r"model 'large', rank_tails"), ("small", 9, r"model 'small', version 9")],
 )
 def test_a_model_that_is_not_there(address, name, version, message):
-    with Client(address, name, version) as client, pytest.raises(ServingError) as caught:
-        client.rank_tails(TRIPLES)
+    with pytest.raises(ServingError) as caught:
+        Client(address, name, version).rank_tails(TRIPLES)
     assert caught.value.code == "NOT_FOUND"
     assert caught.match(f"^{address}, {message}.*: NOT_FOUND: Servable not found.*models.config")
 
@@ -145,31 +142,101 @@ def closed_port():
         return server.getsockname()[1]
 
 
-@pytest.mark.parametrize("scheme", ["http", "grpc"])
-def test_a_server_that_is_not_running(scheme):
-    if scheme == "grpc":
-        pytest.importorskip("tensorflow_serving", reason=NO_STUBS)
-    message = "Is the server running, and is this its port"
-    with (
-        Client(f"{scheme}://127.0.0.1:{closed_port()}", "small") as client,
-        pytest.raises(ServingError, match=message) as caught,
-    ):
+def test_a_server_that_is_not_running():
+    client = Client(f"http://127.0.0.1:{closed_port()}", "small")
+    with pytest.raises(ServingError, match="Is the server running, and is this its") as caught:
         client.rank_tails(TRIPLES)
     assert caught.value.code == "UNAVAILABLE"
 
 
-@pytest.mark.parametrize("scheme", ["http", "grpc"])
-def test_a_server_that_does_not_answer(scheme):
-    if scheme == "grpc":
-        pytest.importorskip("tensorflow_serving", reason=NO_STUBS)
+def test_a_server_that_does_not_answer():
     with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"{scheme}://127.0.0.1:{server.getsockname()[1]}"
-        with (
-            Client(address, "small", timeout=0.2) as client,
-            pytest.raises(ServingError, match="raise `timeout`") as caught,
-        ):
+        client = Client(f"http://127.0.0.1:{server.getsockname()[1]}", "small", timeout=0.2)
+        with pytest.raises(ServingError, match="raise `timeout`") as caught:
             client.rank_tails(TRIPLES)
     assert caught.value.code == "DEADLINE_EXCEEDED"
+
+
+@contextlib.contextmanager
+def raw_server(answer):
+    """Yields the address of a socket; `answer(connection)` runs for one request."""
+
+    def run():
+        with server.accept()[0] as connection:
+            # All of it: what is left unread would reset the connection.
+            with connection.makefile("rb") as request:
+                headers = http.client.parse_headers(request) if request.readline() else {}
+                request.read(int(headers.get("Content-Length", 0)))
+            # The client may hang up at any point.
+            with contextlib.suppress(OSError):
+                answer(connection)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=run)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "start", [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"]
+)
+def test_a_server_that_sends_a_byte_now_and_then(start):
+    """Neither headers nor body may hold the client: each byte is within the timeout."""
+    answered = threading.Event()
+
+    def drip(connection):
+        connection.sendall(start)
+        while not answered.wait(0.05):
+            connection.sendall(b"x")
+
+    with raw_server(drip) as address:
+        try:
+            with pytest.raises(ServingError, match=r"no complete answer within 0\.3 s") as caught:
+                Client(address, "small", timeout=0.3).rank_tails(TRIPLES)
+        finally:
+            answered.set()
+    assert caught.value.code == "DEADLINE_EXCEEDED"
+
+
+@pytest.mark.parametrize("headers", [b"", b"Content-Length: 999999999999\r\n"])
+def test_an_answer_without_end(monkeypatch, headers):
+    monkeypatch.setattr("saved_models.rest.MAX_BYTES", 2**20)
+    sent = []
+
+    def flood(connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n")
+        for _ in range(2**12):
+            connection.sendall(b"[" * 2**16)
+            sent.append(2**16)
+
+    with (
+        raw_server(flood) as address,
+        pytest.raises(ServingError, match="larger than 1,048,576 bytes") as caught,
+    ):
+        Client(address, "small").rank_tails(TRIPLES)
+    assert caught.value.code == "RESOURCE_EXHAUSTED"
+    # 256 MiB were there to send; sockets buffer a few.
+    assert sum(sent) < 2**26
+
+
+def test_redirects_are_not_followed(address):
+    def redirect(connection):
+        target = f"{address}/v1/models/small:predict".encode()
+        connection.sendall(b"HTTP/1.1 307 Moved\r\nLocation: " + target + b"\r\n\r\n")
+
+    with raw_server(redirect) as gateway, pytest.raises(ServingError, match="HTTP 307: Moved"):
+        Client(gateway, "small").rank_tails(TRIPLES)
+
+
+def test_what_is_compressed_is_not_unpacked():
+    body = gzip.compress(b'{"outputs": {"status": [], "rank": []}}')
+
+    def answer(connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + body)
+
+    with raw_server(answer) as address, pytest.raises(ServingError, match="not that of TensorFlow"):
+        Client(address, "small").rank_tails([])
 
 
 @contextlib.contextmanager
@@ -177,13 +244,16 @@ def answering(status, body, promised=None):
     """Yields the address of something that is no TensorFlow Serving."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
+        def do_GET(self):
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
             self.send_response(status)
             if promised:
                 self.send_header("Content-Length", str(promised))
             self.end_headers()
             self.wfile.write(body)
+
+        def do_POST(self):
+            self.do_GET()
 
         def log_message(self, *_):
             """Keeps quiet."""
@@ -199,6 +269,8 @@ def answering(status, body, promised=None):
     ("status", "body", "message"),
     [
         (200, b"<html>Welcome</html>", "UNAVAILABLE: the answer is not that of TensorFlow Serving"),
+        (200, b"[" * 100_000, "UNAVAILABLE: the answer is not that of TensorFlow Serving"),
+        (200, b'{"outputs": ' + b"9" * 5000, "UNAVAILABLE: the answer is not that of TensorFlow"),
         (200, b'["outputs"]', "UNAVAILABLE: the answer is not that of TensorFlow Serving"),
         (503, b"<html>no backend</html>", "UNAVAILABLE: <html>no backend</html>"),
         (504, b"", "DEADLINE_EXCEEDED: Gateway Timeout"),
@@ -221,30 +293,23 @@ def test_a_refusal_that_is_cut_short():
         Client(address, "small").rank_tails(TRIPLES)
 
 
-class Answer:
-    """A transport that gives one answer."""
-
-    def __init__(self, **outputs):
-        self.outputs = outputs
-
-    def predict(self, signature, inputs):
-        return self.outputs
-
-
-def client_of(monkeypatch, **outputs):
-    monkeypatch.setattr("saved_models.client.connect", lambda *_: Answer(**outputs))
+def client_of(monkeypatch, outputs):
+    """A client whose server gives one answer."""
+    monkeypatch.setattr(RestModel, "predict", lambda *_: outputs)
     return Client("http://localhost:1", "small")
 
 
+PREDICTIONS = {
+    "status": ["OK", "UNKNOWN_HEAD"],
+    "entities": [["Q1", "Q2", ""], ["", "", ""]],
+    "scores": [[2.0, 1.0, float("-inf")], [0.0, 0.0, 0.0]],
+    "probabilities": [[0.75, 0.5, 0.0], [0.0, 0.0, 0.0]],
+    "labels": [["universe", "", ""], ["", "", ""]],
+}
+
+
 def test_probabilities_and_labels_of_models_that_have_them(monkeypatch):
-    client = client_of(
-        monkeypatch,
-        status=["OK", "UNKNOWN_HEAD"],
-        entities=[["Q1", "Q2", ""], ["", "", ""]],
-        scores=[[2.0, 1.0, float("-inf")], [0.0, 0.0, 0.0]],
-        probabilities=[[0.75, 0.5, 0.0], [0.0, 0.0, 0.0]],
-        labels=[["universe", "", ""], ["", "", ""]],
-    )
+    client = client_of(monkeypatch, PREDICTIONS)
     known, unknown = client.predict_tails([("a", "b"), ("c", "d")])
     assert known.candidates == (
         Candidate("Q1", 2.0, 0.75, "universe"),
@@ -253,10 +318,96 @@ def test_probabilities_and_labels_of_models_that_have_them(monkeypatch):
     assert unknown == Prediction("UNKNOWN_HEAD", ())
 
 
+UNFIT_PREDICTIONS = [
+    {"status": ["OK"]},
+    {"status": ["OK", "OK", "OK"]},
+    {"status": ["OK", "ok"]},
+    {"status": ["OK", None]},
+    {"status": ["OK", ["OK"]]},
+    {"status": "OK"},
+    {"entities": [["Q1", "Q2", ""]]},
+    {"entities": None},
+    {"entities": [["Q1", "Q2"], ["", ""]]},
+    {"entities": [["Q1", "Q2", None], ["", "", ""]]},
+    {"entities": [["Q1", "Q2", 7], ["", "", ""]]},
+    {"entities": ["Q1", "Q2"]},
+    {"entities": [[["Q1"], "Q2", ""], ["", "", ""]]},
+    {"entities": {"0": ["Q1", "Q2", ""], "1": ["", "", ""]}},
+    {"scores": [[2.0, 1.0], [0.0, 0.0]]},
+    {"scores": [[2.0, None, 0.0], [0.0, 0.0, 0.0]]},
+    {"scores": [[2.0, "1.0", 0.0], [0.0, 0.0, 0.0]]},
+    {"scores": [[2.0, True, 0.0], [0.0, 0.0, 0.0]]},
+    {"scores": [[float("nan"), 1.0, 0.0], [0.0, 0.0, 0.0]]},
+    {"scores": [[float("inf"), 1.0, 0.0], [0.0, 0.0, 0.0]]},
+    {"scores": [[10**400, 1.0, 0.0], [0.0, 0.0, 0.0]]},
+    {"scores": [[2.0, float("-inf"), float("-inf")], [0.0, 0.0, 0.0]]},
+    {"probabilities": [[1.5, 0.5, 0.0], [0.0, 0.0, 0.0]]},
+    {"probabilities": [[0.5, -0.5, 0.0], [0.0, 0.0, 0.0]]},
+    {"labels": [["universe", ""], ["", ""]]},
+    {"labels": None},
+]
+
+
+@pytest.mark.parametrize("unfit", UNFIT_PREDICTIONS, ids=lambda unfit: "-".join(unfit))
+def test_predictions_that_do_not_match_the_signature(monkeypatch, unfit):
+    client = client_of(monkeypatch, {**PREDICTIONS, **unfit})
+    message = "FAILED_PRECONDITION: the answer is not that of a QuatRE-TF model: .*README"
+    with pytest.raises(ServingError, match=message):
+        client.predict_tails([("a", "b"), ("c", "d")])
+
+
+def test_more_candidates_than_asked_for(monkeypatch):
+    client = client_of(monkeypatch, PREDICTIONS)
+    with pytest.raises(ServingError, match="`entities` of row 0 is"):
+        client.predict_tails([("a", "b"), ("c", "d")], top_k=2)
+
+
+@pytest.mark.parametrize("rank", [0, 0.5, -1, None, "1", [1.0], float("nan"), float("inf")])
+def test_ranks_that_are_none(monkeypatch, rank):
+    client = client_of(monkeypatch, {"status": ["OK"], "rank": [rank]})
+    with pytest.raises(ServingError, match="a QuatRE-TF model: `rank` of row 0 is"):
+        client.rank_heads([("a", "b", "c")])
+
+
+@pytest.mark.parametrize(
+    "score", [{"score": [float("-inf")]}, {"score": [None]}, {"probability": [2]}], ids=str
+)
+def test_scores_that_are_none(monkeypatch, score):
+    outputs = {"status": ["OK"], "score": [1.5], "probability": [0.5]}
+    client = client_of(monkeypatch, {**outputs, **score})
+    with pytest.raises(ServingError, match="FAILED_PRECONDITION"):
+        client.score_triples([("a", "b", "c")])
+
+
+@pytest.mark.parametrize("outputs", [None, [], "OK", 7, [["OK"]]])
+def test_outputs_without_names(monkeypatch, outputs):
+    with pytest.raises(ServingError, match="its outputs have no names"):
+        client_of(monkeypatch, outputs).rank_tails([("a", "b", "c")])
+
+
 def test_another_model_under_the_name(monkeypatch):
-    client = client_of(monkeypatch, status=["OK"], classes=[["cat"]])
-    with pytest.raises(ServingError, match="the answer has no entities, probabilities, scores"):
+    client = client_of(monkeypatch, {"status": ["OK"], "classes": [["cat"]]})
+    with pytest.raises(ServingError, match="it has no entities, probabilities, scores"):
         client.predict_tails([("a", "b")])
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        None,
+        [],
+        {"signature_def": None},
+        {"signature_def": {"signature_def": ["rank_tails"]}},
+        {"signature_def": {"signature_def": {"rank_tails": None}}},
+        {"signature_def": {"signature_def": {"rank_tails": {"method_name": "predict"}}}},
+        {"signature_def": {"signature_def": {"a": {"method_name": "p", "inputs": 1}}}},
+    ],
+)
+def test_metadata_of_another_form(metadata):
+    body = json.dumps({"metadata": metadata}).encode()
+    message = "FAILED_PRECONDITION.*its signatures cannot be read"
+    with answering(200, body) as address, pytest.raises(ServingError, match=message):
+        Client(address, "small").signatures()
 
 
 @pytest.mark.parametrize("rows", [["ab"], [("a",)], [("a", "b", "c")], [("a", 1)], [("a", b"b")]])
@@ -273,38 +424,59 @@ def test_errors_cross_processes():
     assert str(error).startswith("http://localhost:1, model 'small': NOT_FOUND: no such model. Com")
 
 
-@pytest.mark.parametrize("address", ["localhost:8501", "ftp://localhost", "", "file:///etc"])
-def test_addresses_of_no_transport(address):
-    with pytest.raises(DataError, match="must start with http://, https:// or grpc://"):
+@pytest.mark.parametrize(
+    "address",
+    [
+        "localhost:8501",
+        "ftp://localhost",
+        "grpc://localhost:8500",
+        "",
+        "file:///etc",
+        "http://",
+        "http:///v1",
+        "http://host:port",
+        "http://host:99999",
+        "http://host:-1",
+        "http://[::1",
+        "http://a host",
+        "http://host\r\nX: y",
+        "http://user:password@host",
+        "http://host/?key=1",
+        "http://host#part",
+    ],
+)
+def test_malformed_addresses(address):
+    with pytest.raises(ServingError, match="An address is http://HOST:PORT or https") as caught:
         Client(address, "small")
+    assert caught.value.code == "INVALID_ADDRESS"
 
 
-def test_grpc_without_its_extra(monkeypatch):
-    monkeypatch.delitem(sys.modules, "saved_models.grpc_transport", raising=False)
-    monkeypatch.setitem(sys.modules, "tensorflow_serving.apis", None)
-    with pytest.raises(DataError, match=r"gRPC needs tensorflow_serving.*'\.\[serving\]'"):
-        Client("grpc://localhost:1", "small")
+@pytest.mark.parametrize("host", ["a" * 70, "a..b"])
+def test_hosts_that_cannot_be_names(host):
+    with pytest.raises(ServingError):
+        Client(f"http://{host}", "small", timeout=5).rank_tails(TRIPLES)
 
 
-def test_rest_does_not_import_tensorflow():
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), True])
+def test_timeouts_are_positive_numbers(timeout):
+    with pytest.raises(ValueError, match="`timeout` must be a positive number"):
+        Client("http://localhost:1", "small", timeout=timeout)
+
+
+def test_the_client_imports_neither_tensorflow_nor_numpy():
     code = (
         "import sys\n"
         "from saved_models.client import Client\n"
         "Client('http://localhost:1', 'small')\n"
-        "sys.exit(bool({'tensorflow', 'numpy', 'grpc'} & set(sys.modules)))"
+        "sys.exit(bool({'tensorflow', 'numpy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
-def test_rest_requires_every_input_and_grpc_takes_defaults(address, servable):
+def test_rest_requires_every_input(address, servable):
     """The server's JSON parser does not know the defaults of a signature."""
     definition = servable.signatures["predict_tails"]
     assert set(definition.defaults) == {"top_k", "filtered", "type_constrained"}
-    with Client(address, "small") as client:
-        ask = client._transport.predict
-        inputs = {"head": [ENTITIES[0]], "relation": ["is a"]}
-        if address.startswith("grpc"):
-            assert ask("predict_tails", inputs)["status"] == ["OK"]
-        else:
-            with pytest.raises(ServingError, match="Missing named input: filtered"):
-                ask("predict_tails", inputs)
+    inputs = {"head": [ENTITIES[0]], "relation": ["is a"]}
+    with pytest.raises(ServingError, match="Missing named input: filtered"):
+        RestModel(address, "small", None, 10.0).predict("predict_tails", inputs)

@@ -1,11 +1,19 @@
 """What README.md and the example files say about a served model, held against one."""
 
+import ast
 import pathlib
 import re
 import subprocess
 import sys
 
 import pytest
+
+from quatre_tf import QuatRE
+from quatre_tf.data.graph import Graph
+from saved_models.exporting import export_scorer
+from saved_models.scorer import build_scorer
+from tests.documents import blocks
+from tests.server_double import load_servable, serve_grpc
 
 FOLDER = pathlib.Path(__file__).parents[2] / "saved_models"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -39,7 +47,7 @@ def test_saved_model_cli_shows_what_is_documented(exported):
 
 
 def test_the_example_of_models_config():
-    reason = "needs tensorflow-serving-api (pip install -e '.[serving]')"
+    reason = "needs tensorflow-serving-api (pip install -e '.[test]')"
     message = "tensorflow_serving.config.model_server_config_pb2"
     config_pb2 = pytest.importorskip(message, reason=reason)
     text_format = pytest.importorskip("google.protobuf.text_format")
@@ -48,6 +56,24 @@ def test_the_example_of_models_config():
     assert (config.name, config.base_path) == ("countries", "/models/countries")
     assert config.model_platform == "tensorflow"
     assert config.model_version_policy.latest.num_versions == 1
+
+
+def test_the_example_over_grpc(tmp_path, capsys):
+    pytest.importorskip("tensorflow_serving", reason="needs tensorflow-serving-api")
+    triples = [("Egypt", "official_language", "Arabic"), ("Kenya", "official_language", "Swahili")]
+    columns = [list(column) for column in zip(*triples, strict=True)]
+    graph = Graph.from_names("countries", dict.fromkeys(("train", "valid", "test"), columns))
+    model = QuatRE(graph.num_entities, graph.num_relations, embedding_dim=4)
+    export_scorer(build_scorer(model, graph), tmp_path)
+    (example,) = [b for b in blocks(FOLDER / "README.md", "python") if "grpc" in b.text]
+    with load_servable(tmp_path / "1", "countries") as servable, serve_grpc(servable) as address:
+        exec(example.text.replace("localhost:8500", address), {})
+        expected = servable.ask(
+            "predict_tails", head=["Egypt"], relation=["official_language"], top_k=2, filtered=False
+        )
+    printed = ast.literal_eval(capsys.readouterr().out)
+    assert printed == {name: output.tolist() for name, output in expected.items()}
+    assert printed["status"] == [b"OK"]
 
 
 def test_the_example_of_batching_parameters():

@@ -19,7 +19,7 @@ SIGNATURES = {
 @pytest.fixture(scope="module")
 def requests(exported):
     """The predict requests of the file, read with the classes that the server is built on."""
-    reason = "needs tensorflow-serving-api (pip install -e '.[serving]')"
+    reason = "needs tensorflow-serving-api (pip install -e '.[test]')"
     log = pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2", reason=reason)
     path = exported / "assets.extra" / "tf_serving_warmup_requests"
     records = tf.data.TFRecordDataset(str(path)).as_numpy_iterator()
