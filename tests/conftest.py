@@ -1,5 +1,6 @@
 import math
 import os
+import pathlib
 import shlex
 import subprocess
 import sys
@@ -13,17 +14,64 @@ os.environ["QUATRE_ENABLE_KERNEL"] = "0"
 import filelock
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from benchmarks.resource_usage import resource_usage
-from quatre_tf.accelerated import kernel
-from quatre_tf.objectives.sampled_logistic import compiled_operation
+
+# `pytest -m fast` runs these files, folders and single tests. In about a minute they show whether a
+# formula, a rank, a filter, a corruption, a setting, a resumed run or a signature is broken.
+FAST = (
+    "tests/test_architecture.py",
+    "tests/quatre_tf/data/",
+    "tests/quatre_tf/layers/",
+    "tests/quatre_tf/objectives/",
+    "tests/quatre_tf/ranking/test_golden_ranking.py",
+    "tests/quatre_tf/ranking/test_ranking.py",
+    "tests/quatre_tf/ranking/test_statistics.py",
+    "tests/quatre_tf/ranking/test_tiled_ranking.py",
+    "tests/quatre_tf/test_metrics.py",
+    "tests/quatre_tf/test_optimizers.py",
+    "tests/quatre_tf/test_quaternion.py",
+    "tests/quatre_tf/test_quatre.py",
+    "tests/quatre_tf/test_sparse_rows.py",
+    "tests/datasets/test_catalog.py",
+    "tests/datasets/test_splitting.py",
+    "tests/datasets/test_triples.py",
+    "tests/saved_models/test_scorer.py",
+    "tests/trainers/training/test_config.py",
+    "tests/trainers/training/test_fitting.py::test_resumed_run_equals_the_uninterrupted_one[config]",
+    "tests/trainers/training/test_planning.py",
+    "tests/trainers/training/test_presets.py",
+    "tests/trainers/training/test_wiring",
+)
+
+# TensorFlow in a test process holds this much.
+_GIGABYTES_A_PROCESS = 2.0
 
 
-def pytest_configure():
+def pytest_configure(config):
     """Two logical CPUs: MirroredStrategy needs them, and they must exist before the first op."""
+    if config.getoption("numprocesses", None):
+        return  # this process hands out the tests and runs none: it needs no TensorFlow
+    import tensorflow as tf
+
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.nodeid.startswith(FAST):
+            item.add_marker(pytest.mark.fast)
+
+
+def pytest_xdist_auto_num_workers(config):
+    """A process for each core, if memory allows; none for single tests and for `-s`."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None  # xdist reads it
+    if config.option.capture == "no" or all("::" in argument for argument in config.args):
+        return 0
+    gigabytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
+    return max(1, min(len(os.sched_getaffinity(0)), int(gigabytes / _GIGABYTES_A_PROCESS)))
 
 
 @pytest.fixture
@@ -34,6 +82,8 @@ def rng():
 @pytest.fixture
 def strategy(request):
     """A strategy by name, for `parametrize("strategy", [...], indirect=True)`."""
+    import tensorflow as tf
+
     if request.param == "mirrored":
         return tf.distribute.MirroredStrategy(
             ["CPU:0", "CPU:1"], cross_device_ops=tf.distribute.ReductionToOneDevice()
@@ -51,26 +101,37 @@ def allocated():
     return lambda: resource_usage()["allocated"]
 
 
+@pytest.fixture
+def archive_dir():
+    """The folder of the real archives."""
+    named = os.environ.get("QUATRE_MANUAL_DIR")
+    if not named:
+        pytest.skip("QUATRE_MANUAL_DIR does not name a folder with the archives of the benchmarks")
+    return pathlib.Path(named)
+
+
 @pytest.fixture(scope="session")
-def kernel_cache(tmp_path_factory):
-    """A cache folder with the compiled step; made once for all test processes."""
+def kernel_cache(pytestconfig):
+    """A cache folder with the compiled step; pytest's cache keeps it for the next run."""
+    import tensorflow as tf
+
+    from quatre_tf.accelerated import kernel
+
     try:
         kernel.compiler()
     except kernel.KernelError as error:
         pytest.skip(str(error))
     if tf.config.list_physical_devices("GPU"):
         pytest.skip("the compiled step is for CPUs")
-    root = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        root = root.parent
-    cache = root / "cache"
-    with filelock.FileLock(root / "cache.lock"):
-        if not any(cache.rglob("*.so")):
-            build_kernel(cache)
+    cache = pytestconfig.cache.mkdir("kernel")
+    with filelock.FileLock(cache / "lock"), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(cache))
+        if not kernel.library_path().exists():
+            build_kernel(cache, kernel)
     return cache
 
 
-def build_kernel(cache):
+def build_kernel(cache, kernel):
     """By its program, without a warning."""
     compiler = shlex.join([*kernel.compiler(), "-Wall", "-Wextra", "-Werror"])
     done = subprocess.run(
@@ -81,8 +142,7 @@ def build_kernel(cache):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    (library,) = (cache / "quatre_tf").iterdir()
-    assert done.stdout == f"Compiled: {library}\n"
+    assert done.stdout == f"Compiled: {kernel.library_path()}\n"
 
 
 @pytest.fixture
@@ -97,6 +157,8 @@ def use_kernel(kernel_cache, monkeypatch):
 @pytest.fixture(params=["tensorflow", "kernel"])
 def step_made_of(request):
     """The paper's step in both of its forms."""
+    from quatre_tf.objectives.sampled_logistic import compiled_operation
+
     if request.param == "kernel":
         request.getfixturevalue("use_kernel")
     assert (compiled_operation() is not None) == (request.param == "kernel")

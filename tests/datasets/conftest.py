@@ -2,8 +2,6 @@ import dataclasses
 import gzip
 import hashlib
 import io
-import os
-import pathlib
 import tarfile
 
 import pytest
@@ -45,15 +43,6 @@ def tiny_benchmark():
         archive_sha256=hashlib.sha256(TINY_ARCHIVE).hexdigest(),
         **files,
     )
-
-
-@pytest.fixture
-def archive_dir():
-    """The folder of the real archives."""
-    named = os.environ.get("QUATRE_MANUAL_DIR")
-    if not named:
-        pytest.skip("QUATRE_MANUAL_DIR does not name a folder with the archives of the benchmarks")
-    return pathlib.Path(named)
 
 
 @pytest.fixture

@@ -249,7 +249,6 @@ def test_no_compiler_is_found(empty_cache, monkeypatch, given, message):
             '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done; echo broken > "$2"',
             "What the compiler made cannot be loaded",
         ),
-        ("#!/bin/sh\nexit 0", "What the compiler made cannot be loaded"),
     ],
 )
 def test_a_compiler_that_fails_replaces_nothing(empty_cache, monkeypatch, compiler, message):
@@ -264,6 +263,18 @@ def test_a_compiler_that_fails_replaces_nothing(empty_cache, monkeypatch, compil
         kernel.build()
     assert list(path.parent.iterdir()) == [path]
     assert path.read_bytes() == b"what was there"
+
+
+def test_a_compiler_that_makes_nothing(empty_cache, monkeypatch):
+    """The process that tries to load the library is a stand-in: it looks whether there is one."""
+    for name, script in (("compiler", "exit 0"), ("python", 'test -e "$3"')):
+        (empty_cache / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        (empty_cache / name).chmod(0o755)
+    monkeypatch.setenv("CXX", str(empty_cache / "compiler"))
+    monkeypatch.setattr("sys.executable", str(empty_cache / "python"))
+    with pytest.raises(kernel.KernelError, match="What the compiler made cannot be loaded"):
+        kernel.build()
+    assert list(kernel.library_path().parent.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_to(empty_cache, monkeypatch):
