@@ -208,3 +208,9 @@ def write_json(path: str | None, record: dict[str, Any]) -> None:
         text = json.dumps({**record, "machine": machine()}, indent=2)
         with output_file(path) as file:
             file.write(text + "\n")
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns a markdown table, a line per row."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -1,14 +1,15 @@
-"""Times predictions of an exported model beside what they cannot do without.
+"""Times predictions of an exported model and the operations they cannot avoid.
 
 Usage: python -m benchmarks.serving --run_dir=DIR [--output=FILE.json]
        python -m benchmarks.serving --scale [--output=FILE.json]
 
-The first form exports a run and asks its `predict_tails`, top-10 filtered, by names. Beside it are
-the product of as many queries with the entity table, which reads the table once, in the quickest
-single operation found, and `tf.math.top_k` of ready scores; names, filter and queries are neither.
-The second form times the exact top-10 among up to 5 million random entities, without names.
+The first form exports a run and calls its `predict_tails`: top-10, filtered, by names. In turns
+with it run the product of as many queries with the entity table, in the fastest single operation
+found, and `tf.math.top_k` of given scores; neither handles names, filters or queries. The second
+form times the exact top-10 among up to 5 million random entities, without names.
 """
 
+import functools
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -18,10 +19,11 @@ from absl import flags
 
 from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
+from datasets.text_table import table
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.")
 _SCALE = flags.DEFINE_bool("scale", False, "Random entities in growing numbers instead.")
-_ROUNDS = flags.DEFINE_integer("rounds", 15, "Measurements; the median is reported.")
+_ROUNDS = flags.DEFINE_integer("rounds", 15, "Measurements; the median is reported.", 1)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 _TOP_K = 10
 _BATCHES = (1, 32, 256)
@@ -40,70 +42,62 @@ def main(argv: Sequence[str]) -> None:
     del argv
     import_tensorflow()
     run_dir = _RUN_DIR.value
-    measure.write_json(_OUTPUT.value, _scale() if run_dir is None else _run(run_dir))
+    measure.write_json(_OUTPUT.value, _run(run_dir) if run_dir else _scale())
 
 
 def _run(run_dir: str) -> dict[str, Any]:
     from quatre_tf.run import load_trained
 
     trained = load_trained(run_dir)
-    record: dict[str, Any] = {
-        "benchmark": "serving",
-        "command": "python -m benchmarks.serving --run_dir=DIR",
-        "dataset": trained.graph.name,
-        "shape": list(trained.model.entities.embeddings.shape),
-        "batches": {},
-    }
-    num_entities, width = record["shape"]
-    print(f"{trained.graph.name}: {num_entities:,} entities, width {width}")
-    print(f"{'batch':>6s}{'predict_tails':>16s}{'product':>12s}{'top_k':>12s}{'ratio':>8s}")
+    name, shape = trained.graph.name, list(trained.model.entities.embeddings.shape)
+    print(f"{name}: {shape[0]:,} entities, width {shape[1]}")
+    rows, batches = [["batch", "predict_tails", "product", "top_k", "ratio"]], {}
     with tempfile.TemporaryDirectory() as folder:
         for batch, calls in _run_calls(trained, folder):
             times = measure.interleaved(calls, rounds=_ROUNDS.value)
-            total, product, top_k = times.values()
-            ratio = total / (product + top_k)
-            print(f"{batch:6d}{total:13.2f} ms{product:9.2f} ms{top_k:9.2f} ms{ratio:8.2f}")
-            record["batches"][batch] = {"milliseconds": times, "ratio": ratio}
-    return record
+            ratio = times["predict_tails"] / (times["product"] + times["top_k"])
+            batches[batch] = {"milliseconds": times, "ratio": ratio}
+            rows.append([str(batch), *(f"{t:.2f} ms" for t in times.values()), f"{ratio:.2f}"])
+    print(table(rows))
+    command = measure.command("serving", run_dir="DIR")
+    record = {"benchmark": "serving", "command": command, "dataset": name, "shape": shape}
+    return {**record, "batches": batches}
 
 
-def _run_calls(trained: Any, folder: str) -> Iterator[tuple[int, dict[str, Callable]]]:
-    """Yields for each size of a batch its calls by name."""
+def _run_calls(trained: Any, folder: str) -> Iterator[tuple[int, dict[str, Callable[[], Any]]]]:
+    """Yields the calls by name for each batch size."""
     import tensorflow as tf
 
     from saved_models.exporting import export_scorer
     from saved_models.scorer import build_scorer
 
-    graph = trained.graph
-    path = export_scorer(build_scorer(trained.model, graph), folder)
+    graph, model = trained.graph, trained.model
+    path = export_scorer(build_scorer(model, graph), folder)
     predict = tf.saved_model.load(str(path)).signatures["predict_tails"]
-    table = tf.Variable(trained.model.entities.embeddings.value)
+    entities = tf.Variable(model.entities.embeddings.value)
     for batch in _BATCHES:
         triples = graph.test[:batch]
-        question = {
+        request = {
             "head": tf.constant(graph.entities.names[triples[:, 0]]),
             "relation": tf.constant(graph.relations.names[triples[:, 1]]),
             "top_k": tf.constant(_TOP_K),
             "filtered": tf.constant(True),
             "type_constrained": tf.constant(False),
         }
-        queries = trained.model.tail_queries(triples[:, 0], triples[:, 1])
-        yield (
-            batch,
-            {
-                "predict_tails": _prediction(predict, question),
-                "product": _product(table, queries),
-                "top_k": _top_k(trained.model.score_candidates(queries)),
-            },
-        )
+        queries = model.tail_queries(triples[:, 0], triples[:, 1])
+        calls: dict[str, Callable[[], Any]] = {
+            "predict_tails": functools.partial(_predict, predict, request),
+            "product": _product(entities, queries),
+            "top_k": _top_k(model.score_candidates(queries)),
+        }
+        yield batch, calls
 
 
-def _prediction(predict: Any, question: dict[str, Any]) -> Callable[[], Any]:
-    return lambda: predict(**question)["entities"].numpy()
+def _predict(predict: Any, request: dict[str, Any]) -> Any:
+    return predict(**request)["entities"].numpy()
 
 
-def _product(table: Any, queries: Any) -> Callable[[], Any]:
-    """Returns a call of the product alone."""
+def _product(entities: Any, queries: Any) -> Callable[[], Any]:
     import tensorflow as tf
 
     columns = tf.transpose(queries)
@@ -111,8 +105,8 @@ def _product(table: Any, queries: Any) -> Callable[[], Any]:
     @tf.function
     def product() -> tf.Tensor:
         if queries.shape[0] == 1:
-            return tf.linalg.matmul(queries, table, transpose_b=True)[0, 0]
-        return tf.linalg.matmul(table, columns)[0, 0]
+            return tf.linalg.matmul(queries, entities, transpose_b=True)[0, 0]
+        return tf.linalg.matmul(entities, columns)[0, 0]
 
     return lambda: product().numpy()
 
@@ -126,40 +120,36 @@ def _top_k(scores: Any) -> Callable[[], Any]:
 
 
 def _scale() -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "benchmark": "serving, scale",
-        "command": "python -m benchmarks.serving --scale",
-        "embedding_dim": _SCALE_DIM,
-        "milliseconds": {},
-    }
-    print(f"Exact top-{_TOP_K}, n = {_SCALE_DIM}, float32")
-    print(f"{'entities':>10s}" + "".join(f"{f'batch {b}':>15s}" for b in _SCALE_BATCHES))
-    rng = np.random.default_rng(0)
-    width = 4 * _SCALE_DIM
-    table = rng.standard_normal((_SCALE_ENTITIES[-1], width), dtype=np.float32)
-    for num_entities in _SCALE_ENTITIES:
-        times = measure.interleaved(_scale_calls(table[:num_entities]), rounds=_ROUNDS.value)
-        print(f"{num_entities:10,d}" + "".join(f"{value:12.2f} ms" for value in times.values()))
-        record["milliseconds"][num_entities] = times
-    return record
-
-
-def _scale_calls(table: np.ndarray) -> dict[str, Callable[[], Any]]:
     import tensorflow as tf
 
     from saved_models.entity_table import EntityTable
 
-    entities = EntityTable(table)
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((_SCALE_ENTITIES[-1], 4 * _SCALE_DIM), dtype=np.float32)
+    times = {}
+    for num_entities in _SCALE_ENTITIES:
+        entities = EntityTable(rows[:num_entities])
+        calls = {f"batch {b}": _search(entities, tf.constant(rows[:b])) for b in _SCALE_BATCHES}
+        times[num_entities] = measure.interleaved(calls, rounds=_ROUNDS.value)
+    print(f"Exact top-{_TOP_K}, n = {_SCALE_DIM}, float32")
+    cells = [[f"{n:,}", *(f"{t:.2f} ms" for t in found.values())] for n, found in times.items()]
+    print(table([["entities", *(f"batch {batch}" for batch in _SCALE_BATCHES)], *cells]))
+    return {
+        "benchmark": "serving, scale",
+        "command": "python -m benchmarks.serving --scale",
+        "embedding_dim": _SCALE_DIM,
+        "milliseconds": times,
+    }
 
-    @tf.function(reduce_retracing=True)
-    def best(queries: tf.Tensor) -> tf.Tensor:
+
+def _search(entities: Any, queries: Any) -> Callable[[], Any]:
+    import tensorflow as tf
+
+    @tf.function
+    def search(queries: tf.Tensor) -> tf.Tensor:
         return entities.top_k(queries, tf.constant(_TOP_K), lambda scores, start: scores)[1]
 
-    def call(batch: int) -> Callable[[], Any]:
-        queries = tf.constant(table[:batch])
-        return lambda: best(queries).numpy()
-
-    return {f"batch {batch}": call(batch) for batch in _SCALE_BATCHES}
+    return lambda: search(queries).numpy()
 
 
 if __name__ == "__main__":

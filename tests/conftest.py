@@ -1,4 +1,3 @@
-import math
 import os
 import pathlib
 import shlex
@@ -15,7 +14,7 @@ import filelock
 import numpy as np
 import pytest
 
-from benchmarks.resource_usage import resource_usage
+from tests.resource_usage import allocated_megabytes
 
 # `pytest -m fast` runs these files, folders and single tests. In about a minute they show whether a
 # formula, a rank, a filter, a corruption, a setting, a resumed run or a signature is broken.
@@ -96,9 +95,9 @@ def strategy(request):
 @pytest.fixture
 def allocated():
     """`allocated()` -> MB in use by this process, to the byte."""
-    if math.isnan(resource_usage()["allocated"]):
+    if allocated_megabytes() is None:
         pytest.skip("the C library does not tell what is allocated (glibc does from 2.33 on)")
-    return lambda: resource_usage()["allocated"]
+    return allocated_megabytes
 
 
 @pytest.fixture

@@ -2,14 +2,13 @@ from benchmarks import peers
 
 
 def test_biggraph_and_ours_have_as_many_floats_and_negatives():
-    (comparison,) = peers.comparisons("biggraph")
+    (comparison,) = peers.COMPARISONS["biggraph"]
     peer = comparison.peer
     assert (comparison.dataset, peer["dimension"], peer["batch_size"]) == ("fb15k237", 512, 1000)
     for ours in comparison.ours.values():
-        given = ours["given"]
-        assert 4 * given["embedding_dim"] == peer["dimension"]
-        assert given["num_candidates"] == peer["num_uniform_negs"] + peer["num_batch_negs"]
-        assert given["batch_size"] == peer["batch_size"]
+        assert 4 * ours["embedding_dim"] == peer["dimension"]
+        assert ours["num_candidates"] == peer["num_uniform_negs"] + peer["num_batch_negs"]
+        assert ours["batch_size"] == peer["batch_size"]
 
 
 def test_a_part_is_scaled_by_its_triples():

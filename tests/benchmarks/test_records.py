@@ -3,7 +3,7 @@ import pathlib
 import pytest
 
 import benchmarks
-from benchmarks import records_page
+from benchmarks import records
 from trainers.commands import command_of
 from trainers.training.config import TrainConfig
 
@@ -30,7 +30,7 @@ RUN = {
 
 
 def test_page():
-    lines = records_page.page([RUN]).splitlines()
+    lines = records.page([RUN]).splitlines()
     assert "## FB15k-237" in lines
     assert (
         "| strong, n = 128, seed 3 | all entities | 1,234 | 0.3568 | 25.0 | 40.0 | 55.5 |" in lines
@@ -43,7 +43,7 @@ def test_page():
     assert "| strong, n = 128, seed 3 | 0.5 | 1.0 | 1.0 | not reached | not reached |" in lines
 
 
-@pytest.mark.parametrize("record", records_page.read(RESULTS), ids=lambda record: record["file"])
+@pytest.mark.parametrize("record", records.read(RESULTS), ids=lambda record: record["file"])
 def test_commands_give_the_settings_of_their_runs(record):
     """Also when presets are changed: whoever changes one says what the old one was."""
     assert record["command"] == command_of(TrainConfig(**record["config"]))
