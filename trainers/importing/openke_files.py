@@ -1,9 +1,8 @@
 """Reading the files of OpenKE and its forks: embeddings as JSON, names with their ids as text."""
 
 import json
-import mmap
 import pathlib
-import re
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,6 @@ import numpy as np
 from datasets.triples import read_bytes, without_mark
 from quatre_tf.errors import DataError
 
-# A list without a list in it: a row of a table, or a vector.
-_INNERMOST_LIST = re.compile(rb"\[[^\[\]]*\]")
 # An id of more digits is that of no row.
 _MAX_DIGITS = 18
 # How torch.save begins: a zip archive, or a bare pickle in older versions.
@@ -24,10 +21,8 @@ _EXPECTED = 'expected the JSON of OpenKE, {"ent_embeddings.weight": [[...], ...]
 def read_weights(path: pathlib.Path) -> dict[str, np.ndarray]:
     """Reads the parameters of a model, as OpenKE's `json.dumps` of a state dict writes them.
 
-    The text is mapped and parsed row by row; `json.load` would hold all of it, and an object a
-    number. 2,000 x 1,024 floats, 44 MB of text, take 0.9 s either way, and 53 MB (44 of them pages
-    of the file, which the system can take back) instead of 125 MB. 40,943 x 1,024 floats, 0.9 GB
-    of text, take 21 s and, beside the file's pages, 0.39 GB: little more than twice the table.
+    For a moment the whole file is in memory as Python objects: 8,000 x 1,024 floats, 169 MB of
+    text, take 5 s and 0.5 GB, and both grow with the file.
 
     Args:
         path: The file.
@@ -39,17 +34,15 @@ def read_weights(path: pathlib.Path) -> dict[str, np.ndarray]:
         DataError: The file is missing, is not JSON, has a key twice, or a value is not a table,
             vector or number.
     """
-    rows: list[np.ndarray] = []
-    skeleton = _skeleton(_mapped(path), rows, path)
+    _check_start(path)
     try:
-        parameters = json.loads(skeleton, object_pairs_hook=_distinct)
+        with path.open(encoding="utf-8") as file:
+            parameters = json.load(file, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         raise DataError(
             f"{path} is not JSON ({error}): {_EXPECTED}. Was it copied to the end?"
         ) from error
-    if not isinstance(parameters, dict):
-        raise DataError(f"{path}: {_EXPECTED}, received JSON without keys.")
-    return {key: _array(value, rows, f"{path}: {key}") for key, value in parameters.items()}
+    return {key: _array(value, f"{path}: {key}") for key, value in parameters.items()}
 
 
 def read_ids(path: pathlib.Path) -> list[str]:
@@ -87,15 +80,15 @@ def read_ids(path: pathlib.Path) -> list[str]:
     return sorted(ids, key=ids.__getitem__)
 
 
-def _mapped(path: pathlib.Path) -> mmap.mmap:
-    """Maps a file that begins like JSON."""
+def _check_start(path: pathlib.Path) -> None:
+    """Raises DataError if a file does not begin like a JSON object."""
     try:
         with path.open("rb") as file:
             start = file.read(64).lstrip()
-            if start.startswith(b"{"):
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror or error}.") from error
+    if start.startswith(b"{"):
+        return
     if start.startswith(_TORCH_MAGIC):
         raise DataError(
             f"{path} is a PyTorch checkpoint: {_EXPECTED}. Checkpoints are not read, because "
@@ -103,37 +96,6 @@ def _mapped(path: pathlib.Path) -> mmap.mmap:
             "it (save_embedding_matrix)."
         )
     raise DataError(f"{path} is not JSON: {_EXPECTED}, received {start[:20]!r} at its start.")
-
-
-def _skeleton(text: mmap.mmap, rows: list[np.ndarray], path: pathlib.Path) -> bytes:
-    """Moves the innermost lists to `rows`; returns the rest, with lists of their positions.
-
-    These are then the only innermost lists, so that nothing in the file is taken for one of them.
-    """
-    parts, end = [], 0
-    for match in _INNERMOST_LIST.finditer(text):
-        parts.append(text[end : match.start()] + b"[%d]" % len(rows))
-        rows.append(_row(match.group(), f"{path}, byte {match.start():,}"))
-        end = match.end()
-    return b"".join([*parts, text[end:]])
-
-
-def _row(text: bytes, where: str) -> np.ndarray:
-    try:
-        numbers = json.loads(text)
-        # NumPy would make numbers of strings, truth values and null as well.
-        if not set(map(type, numbers)) <= _NUMBERS:
-            raise TypeError
-        return _float32(numbers)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise DataError(f"{where}: expected a list of numbers, received {text[:40]!r}.") from error
-
-
-def _float32(numbers: float | list[float]) -> np.ndarray:
-    # Not float32 at once: a number beyond its range would be a warning, and here is an infinity
-    # like any other.
-    with np.errstate(over="ignore"):
-        return np.array(numbers, np.float64).astype(np.float32)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -144,22 +106,27 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _array(value: Any, rows: list[np.ndarray], what: str) -> np.ndarray:
-    """Puts a value together again: a list of rows, a row or a number."""
+def _array(value: Any, what: str) -> np.ndarray:
+    """Returns a number, a vector or a table as float32."""
+    rows = value if _has_rows(value) else [value if isinstance(value, list) else [value]]
+    for row in rows:
+        # NumPy would make numbers of strings, truth values and null as well.
+        if not isinstance(row, list) or not set(map(type, row)) <= _NUMBERS:
+            raise DataError(
+                f"{what}: expected a table, a vector or a number, received {reprlib.repr(row)}."
+            )
+    if len({len(row) for row in rows}) > 1:
+        raise DataError(f"{what}: expected a table with rows of one width.")
     try:
-        if type(value) in _NUMBERS:
-            return _float32(value)
-        if _is_position(value):
-            return rows[value[0]]
-        if isinstance(value, list) and all(map(_is_position, value)):
-            return np.stack([rows[position] for (position,) in value])
-    except (ValueError, OverflowError):
-        raise DataError(f"{what}: expected a table of numbers with rows of one width.") from None
-    raise DataError(f"{what}: expected a table, a vector or a number.")
+        # Not float32 at once: a number beyond its range would be a warning, and is an infinity.
+        with np.errstate(over="ignore"):
+            return np.array(value, np.float64).astype(np.float32)
+    except OverflowError as error:
+        raise DataError(f"{what}: a number is too large ({error}).") from error
 
 
-def _is_position(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 1 and type(value[0]) is int
+def _has_rows(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(row, list) for row in value)
 
 
 def _entry(fields: list[bytes], where: str) -> tuple[str, int]:
