@@ -1,18 +1,16 @@
 """From files of one's own to a folder that every program of the project takes for a data set."""
 
-import contextlib
 import dataclasses
 import json
 import os
 import pathlib
-import tempfile
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from datasets.describing import describe
+from datasets.output_folder import REPORT, OutputFolder
 from datasets.own_files import OwnTriples, find_files, read_files
 from datasets.progress import status
 from datasets.splitting import SplitOptions, split_triples
@@ -25,8 +23,6 @@ from quatre_tf.data.triple_keys import first_occurrences, triple_keys
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
 
-_REPORT = "report.json"
-_WRITTEN = {*(f"{split}.txt" for split in SPLITS), "labels.tsv", _REPORT}
 _AS_GIVEN: dict[str, Any] = {"split": "as given"}
 
 
@@ -56,8 +52,9 @@ def prepare(
 ) -> dict[str, Any]:
     """Writes train.txt, valid.txt, test.txt, report.json and perhaps labels.tsv.
 
-    The folder appears complete or not at all. Repeated triples are dropped where triples are split
-    here; splits that are given stay as they are.
+    The folder appears complete or not at all, and what others write to it meanwhile is not deleted.
+    Repeated triples are dropped where triples are split here; splits that are given stay as they
+    are.
 
     Args:
         source: What to read.
@@ -73,7 +70,7 @@ def prepare(
         DataError: The input cannot be read or split, or the output cannot be written.
     """
     folder = pathlib.Path(output).expanduser()
-    _check_output(folder, pathlib.Path(source.path).expanduser(), overwrite)
+    target = OutputFolder(folder, pathlib.Path(source.path).expanduser(), overwrite)
     files = find_files(source.path, source.labels)
     with status(f"Reading {source.path}"):
         read = read_files(files, source.format, keep_literals=source.keep_literals)
@@ -87,7 +84,7 @@ def prepare(
     with status("Looking at the graph"):
         report = describe(graph, preparation=told | done)
     with status(f"Writing {folder}"):
-        _publish(folder, lambda path: _write(graph, report, path))
+        target.publish(lambda path: _write(graph, report, path))
     return report
 
 
@@ -131,55 +128,4 @@ def _write(graph: Graph, report: dict[str, Any], folder: pathlib.Path) -> None:
         write_triples([column[ids] for column, ids in columns], folder / f"{split}.txt")
     if graph.labels:
         write_labels(graph.labels, folder / "labels.tsv")
-    (folder / _REPORT).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-
-
-def _check_output(folder: pathlib.Path, source: pathlib.Path, overwrite: bool) -> None:
-    """Refuses an output that holds something, unless it is replaceable."""
-    if os.path.exists(folder) and not os.path.isdir(folder):
-        raise DataError(f"{folder} is a file. Expected by --output: the path of a folder.")
-    if folder.resolve() in (source.resolve(), *source.resolve().parents):
-        raise DataError(f"--output={folder} holds the input {source}. Name another folder.")
-    try:
-        held = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    except OSError as error:
-        raise DataError(f"Cannot read {folder}: {error.strerror}.") from error
-    if held and not overwrite:
-        raise DataError(
-            f"{folder} is not empty ({held[0]} ...). Name another folder with --output, or replace"
-            " it with --overwrite."
-        )
-    foreign = [name for name in held if name not in _WRITTEN]
-    if foreign:
-        raise DataError(
-            f"{folder} holds {foreign[0]}, which no earlier call wrote; --overwrite replaces"
-            " prepared data sets only. Name another folder with --output."
-        )
-    if held and _REPORT not in held:
-        raise DataError(
-            f"{folder} has no {_REPORT}, so no earlier call wrote it; --overwrite replaces prepared"
-            " data sets only. Name another folder with --output."
-        )
-
-
-def _publish(folder: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
-    """Makes a folder appear complete, in the place of an earlier one."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".partial-", dir=folder.parent) as partial:
-            # One level deeper: the temporary folder is closed to other users.
-            fresh = pathlib.Path(partial) / "fresh"
-            fresh.mkdir()
-            write(fresh)
-            old = pathlib.Path(partial) / "old"
-            try:
-                with contextlib.suppress(FileNotFoundError):
-                    folder.rename(old)
-                fresh.rename(folder)
-            except BaseException:
-                # What is left in the temporary folder goes with it.
-                if old.exists() and not folder.exists():
-                    old.rename(folder)
-                raise
-    except OSError as error:
-        raise DataError(f"Cannot write {folder}: {error}.") from error
+    (folder / REPORT).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")

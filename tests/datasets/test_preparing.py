@@ -1,5 +1,7 @@
 import json
 import pathlib
+import threading
+from concurrent import futures
 
 import pytest
 
@@ -176,6 +178,63 @@ def test_what_cannot_be_replaced_comes_back(tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"Cannot write .*disk full"):
         prepare(source, out, overwrite=True)
     assert sorted(path.name for path in out.iterdir()) == before
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_appears_meanwhile_is_kept(tmp_path, monkeypatch, overwrite):
+    source = Source(write_csv(tmp_path / "facts.csv", FACTS))
+    out = tmp_path / "out"
+    if overwrite:
+        prepare(source, out, SplitOptions(seed=1))
+
+    def write_and_disturb(*arguments):
+        out.mkdir(exist_ok=True)
+        (out / "thesis.docx").write_text("years of work")
+        write_triples(*arguments)
+
+    monkeypatch.setattr(preparing, "write_triples", write_and_disturb)
+    before = sorted(path.name for path in out.iterdir()) if overwrite else []
+    with pytest.raises(DataError, match=r"out has changed since .* Nothing in it was replaced"):
+        prepare(source, out, SplitOptions(seed=2), overwrite=overwrite)
+    assert sorted(path.name for path in out.iterdir()) == sorted([*before, "thesis.docx"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["facts.csv", "out"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_one_of_several_that_write_one_folder(tmp_path, monkeypatch, overwrite):
+    """They have all looked at the folder before the first of them puts its own there."""
+    source = Source(write_csv(tmp_path / "facts.csv", FACTS))
+    out, barrier = tmp_path / "out", threading.Barrier(4)
+    if overwrite:
+        prepare(source, out, SplitOptions(seed=9))
+
+    def write_together(graph, report, folder):
+        write(graph, report, folder)
+        barrier.wait(60)
+
+    def attempt(seed):
+        try:
+            prepare(source, out, SplitOptions(seed=seed), overwrite=overwrite)
+        except DataError as error:
+            return str(error)
+        return "Written"
+
+    write = preparing._write
+    monkeypatch.setattr(preparing, "_write", write_together)
+    with futures.ThreadPoolExecutor(4) as pool:
+        outcomes = list(pool.map(attempt, range(1, 5)))
+    assert outcomes.count("Written") == 1
+    seed = 1 + outcomes.index("Written")
+    assert json.loads((out / "report.json").read_text())["preparation"]["split"]["seed"] == seed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["facts.csv", "out"]
+
+
+def test_a_link_to_a_folder_stays_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "out").symlink_to("real")
+    prepare(Source(write_csv(tmp_path / "facts.csv", FACTS)), tmp_path / "out")
+    assert (tmp_path / "out").is_symlink()
+    assert (tmp_path / "real" / "train.txt").exists()
 
 
 def test_labels_are_no_triples_however_their_path_is_spelled(tmp_path, monkeypatch):
