@@ -9,7 +9,7 @@ import pathlib
 import platform
 import resource
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -37,19 +37,22 @@ def milliseconds(call: Callable[[], Any]) -> float:
     return 1e3 * (time.perf_counter() - start)
 
 
-def interleaved(calls: dict[str, Callable[[], Any]], *, rounds: int = 15) -> dict[str, float]:
-    """Returns the median milliseconds of each call; the calls take turns.
+def interleaved(
+    calls: Mapping[str, Callable[[], Any]],
+    *,
+    rounds: int = 15,
+    timer: Callable[[Callable[[], Any]], float] = milliseconds,
+) -> dict[str, float]:
+    """Returns the median time of each call; the calls take turns.
 
     The speed of a shared machine drifts. In turns all calls see the same drift, so their ratios
     hold even when the times do not. A first round is not counted: it compiles and fills caches.
     """
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for call in calls.values():
-        call()
-    for _ in range(rounds):
+    for _ in range(1 + rounds):
         for name, call in calls.items():
-            times[name].append(milliseconds(call))
-    return {name: float(np.median(values)) for name, values in times.items()}
+            times[name].append(timer(call))
+    return {name: float(np.median(values[1:])) for name, values in times.items()}
 
 
 def repeated(part: Callable[[], Any], times: int) -> Callable[[], Any]:
@@ -193,13 +196,10 @@ def _is_paper_compiled() -> bool:
 
 
 def _processor() -> str:
-    try:
-        for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor()
+    path = pathlib.Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
 
 
 def write_json(path: str | None, record: dict[str, Any]) -> None:

@@ -53,15 +53,16 @@ class Comparison:
     ours: Mapping[str, Mapping[str, Any]]
 
 
-_PYKEEN_STEP = {
-    "embedding_dim": 256,
-    "num_negatives": 5,
-    "batch_size": 868,
-    "learning_rate": 0.1,
-}
+_PYKEEN_STEP = {"embedding_dim": 256, "num_negatives": 5, "batch_size": 868, "learning_rate": 0.1}
+_BIGGRAPH_NEGATIVES = {"num_uniform_negs": 1_000, "num_batch_negs": 50}
 _BIGGRAPH_STEP = {"batch_size": 1_000, "learning_rate": 0.1}
 # As many candidates as the peer has negatives of both kinds.
-_SAMPLED_STEP = {**_BIGGRAPH_STEP, "embedding_dim": 128, "num_candidates": 1_050}
+_SAMPLED_STEP = {
+    **_BIGGRAPH_STEP,
+    "recipe": "sampled",
+    "embedding_dim": 128,
+    "num_candidates": 1_050,
+}
 COMPARISONS = {
     "pykeen": [
         Comparison(
@@ -85,19 +86,10 @@ COMPARISONS = {
             work="training epoch, 512 floats, batch 1,000, 1,000 + 50 negatives",
             dataset="fb15k237",
             split="train",
-            peer={
-                "dimension": 512,
-                "num_uniform_negs": 1_000,
-                "num_batch_negs": 50,
-                **_BIGGRAPH_STEP,
-            },
+            peer={"dimension": 512, **_BIGGRAPH_NEGATIVES, **_BIGGRAPH_STEP},
             ours={
-                "sampled": {"recipe": "sampled", **_SAMPLED_STEP},
-                "sampled, float32 products": {
-                    "recipe": "sampled",
-                    "compute_dtype": "float32",
-                    **_SAMPLED_STEP,
-                },
+                "sampled": _SAMPLED_STEP,
+                "sampled, float32 products": {**_SAMPLED_STEP, "compute_dtype": "float32"},
             },
         )
     ],

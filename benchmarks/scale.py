@@ -24,6 +24,14 @@ from trainers.training import presets
 
 T = TypeVar("T")
 
+_ENTITIES = flags.DEFINE_list(
+    "entities", "10000,40000,200000,1000000,5000000", "Numbers of entities."
+)
+# The recipes whose step does not grow with the entities.
+_RECIPE = flags.DEFINE_enum("recipe", "sampled", ("paper", "sampled"), "Recipe of the training.")
+_EMBEDDING_DIM = flags.DEFINE_integer("embedding_dim", 32, "Quaternions per embedding.", 1)
+_ROUNDS = flags.DEFINE_integer("rounds", 7, "Measurements; the median is reported.", 1)
+_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write, after every size.")
 _REFERENCE_ENTITIES = 40_000
 # Positives or queries, the same at every size.
 _BATCH_SIZE = 1_000
@@ -34,39 +42,29 @@ _TILE = 256
 _GIB = 2**30
 
 
-def define_flags() -> None:
-    """Defines the flags; importing the module does not, so tests may import many programs."""
-    flags.DEFINE_list("entities", "10000,40000,200000,1000000,5000000", "Numbers of entities.")
-    # The recipes whose step does not grow with the entities.
-    flags.DEFINE_enum("recipe", "sampled", ("paper", "sampled"), "Recipe of the training.")
-    flags.DEFINE_integer("embedding_dim", 32, "Quaternions per embedding.", 1)
-    flags.DEFINE_integer("rounds", 7, "Measurements; the median is reported.", 1)
-    flags.DEFINE_string("output", None, "JSON file to write, after every size.")
-
-
 def main(argv: Sequence[str]) -> None:
     """Measures and prints."""
     del argv
-    settings = {"embedding_dim": flags.FLAGS.embedding_dim, "batch_size": _BATCH_SIZE}
+    settings = {"embedding_dim": _EMBEDDING_DIM.value, "batch_size": _BATCH_SIZE}
     command = measure.command(
         "scale",
-        entities=",".join(flags.FLAGS.entities),
-        recipe=flags.FLAGS.recipe,
-        embedding_dim=flags.FLAGS.embedding_dim,
+        entities=",".join(_ENTITIES.value),
+        recipe=_RECIPE.value,
+        embedding_dim=_EMBEDDING_DIM.value,
     )
     sizes: list[dict[str, Any]] = []
     import_tensorflow()
     with tempfile.TemporaryDirectory() as name:
         reference = pathlib.Path(name)
         measure.in_process(write_zipf_graph, reference, _REFERENCE_ENTITIES)
-        for num_entities in map(int, flags.FLAGS.entities):
+        for num_entities in map(int, _ENTITIES.value):
             with tempfile.TemporaryDirectory() as size_name:
                 folder = pathlib.Path(size_name)
                 measure.in_process(write_zipf_graph, folder, num_entities)
-                arguments = (folder, reference, flags.FLAGS.recipe, settings, flags.FLAGS.rounds)
+                arguments = (folder, reference, _RECIPE.value, settings, _ROUNDS.value)
                 sizes.append(measure.in_process(measure_size, *arguments))
             record = {"benchmark": "scale", "command": command, "settings": settings}
-            measure.write_json(flags.FLAGS.output, {**record, "sizes": sizes})
+            measure.write_json(_OUTPUT.value, {**record, "sizes": sizes})
             print(f"{num_entities:,} entities: measured", flush=True)
     cells = [_cells(size) for size in sizes]
     print(table([list(cells[0]), *(list(row.values()) for row in cells)]))
@@ -185,5 +183,4 @@ def _evaluation(phases: Phases, graph: Any, model: Any, rounds: int) -> dict[str
 
 
 if __name__ == "__main__":
-    define_flags()
     run_program(main)

@@ -13,48 +13,45 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-import numpy as np
 from absl import flags
 
 from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.errors import DataError
 
+_DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for trainers.fit.")
+_MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
+_RECIPE = flags.DEFINE_string("recipe", "paper", "Recipe of the training.")
+_ROUNDS = flags.DEFINE_integer("rounds", 5, "Measurements; the median is reported.", 1)
+_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 _LIMIT = "import tensorflow"
 # Seconds between two looks at a file; negligible compared with an import.
 _POLL_SECONDS = 0.005
-
-
-def define_flags() -> None:
-    """Defines the flags; importing the module does not, so tests may import many programs."""
-    flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for trainers.fit.")
-    flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
-    flags.DEFINE_string("recipe", "paper", "Recipe of the training.")
-    flags.DEFINE_integer("rounds", 5, "Measurements; the median is reported.", 1)
-    flags.DEFINE_string("output", None, "JSON file to write.")
 
 
 def main(argv: Sequence[str]) -> None:
     """Measures and prints."""
     del argv
     with tempfile.TemporaryDirectory() as folder:
-        times = medians(_timed(pathlib.Path(folder)), flags.FLAGS.rounds)
+        calls = _calls(pathlib.Path(folder))
+        times = measure.interleaved(calls, rounds=_ROUNDS.value, timer=lambda call: call())
     ratios = {name: value / times[_LIMIT] for name, value in times.items()}
-    print(f"{flags.FLAGS.dataset}, recipe {flags.FLAGS.recipe}")
+    print(f"{_DATASET.value}, recipe {_RECIPE.value}")
     for name, value in times.items():
         print(f"{name:24s} {value:8.2f} s {ratios[name]:8.2f} x import tensorflow")
-    command = measure.command("start_up", dataset=flags.FLAGS.dataset, recipe=flags.FLAGS.recipe)
+    command = measure.command("start_up", dataset=_DATASET.value, recipe=_RECIPE.value)
     record = {"benchmark": "start_up", "command": command, "seconds": times, "ratios": ratios}
     import_tensorflow()
-    measure.write_json(flags.FLAGS.output, record)
+    measure.write_json(_OUTPUT.value, record)
 
 
-def _timed(folder: pathlib.Path) -> dict[str, Callable[[], float]]:
-    python, fit = [sys.executable], [sys.executable, "-m", "trainers.fit"]
-    given = [f"--manual_dir={flags.FLAGS.manual_dir}"] if flags.FLAGS.manual_dir else []
-    train = [*fit, f"--dataset={flags.FLAGS.dataset}", f"--recipe={flags.FLAGS.recipe}", *given]
+def _calls(folder: pathlib.Path) -> dict[str, Callable[[], float]]:
+    """Returns calls that return their seconds."""
+    fit = [sys.executable, "-m", "trainers.fit"]
+    given = [f"--manual_dir={_MANUAL_DIR.value}"] if _MANUAL_DIR.value else []
+    train = [*fit, f"--dataset={_DATASET.value}", f"--recipe={_RECIPE.value}", *given]
     # A finished run of one step, to be resumed. Each time it is killed before its next checkpoint,
     # so every resume starts from the same one.
     kept = folder / "kept"
@@ -67,8 +64,7 @@ def _timed(folder: pathlib.Path) -> dict[str, Callable[[], float]]:
         return seconds([*train, f"--run_dir={run_dir}"], run_dir / "metrics.jsonl")
 
     return {
-        "python -c pass": lambda: seconds([*python, "-c", "pass"]),
-        _LIMIT: lambda: seconds([*python, "-c", "import tensorflow"]),
+        _LIMIT: lambda: seconds([sys.executable, "-c", "import tensorflow"]),
         "--help": lambda: seconds([*fit, "--help"]),
         "first step": first_step,
         "first step of a resume": lambda: seconds(resume, kept / "metrics.jsonl"),
@@ -110,18 +106,5 @@ def _size(path: pathlib.Path | None) -> int:
     return path.stat().st_size if path and path.exists() else 0
 
 
-def medians(timed: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """Returns the median of the seconds that each call returns; the calls take turns.
-
-    A first round is not counted: it fills the caches of the disk.
-    """
-    times: dict[str, list[float]] = {name: [] for name in timed}
-    for _ in range(1 + rounds):
-        for name, call in timed.items():
-            times[name].append(call())
-    return {name: float(np.median(values[1:])) for name, values in times.items()}
-
-
 if __name__ == "__main__":
-    define_flags()
     run_program(main)
