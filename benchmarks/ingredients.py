@@ -27,7 +27,7 @@ BASELINE = "the recipe"
 CHANGES: dict[str, dict[str, Any]] = {
     BASELINE: {},
     "heads asked with the same relation rows": {"reciprocal": False},
-    "no rotations (QuatE)": {"variant": "quate"},
+    "no rotations (QuatE)": {"model": "quate"},
     "relations normalized": {"normalize_relations": True},
     "start: Glorot uniform": {"init_scale": 0.0},
     "no N3": {"n3": 0.0},

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for trainers.fit.")
 _DATA = setting_flags.DataFlags()
 _SETTINGS = setting_flags.SettingFlags(without=("strategy", "num_replicas"))
-flags.adopt_module_key_flags(setting_flags)
 _BATCHES = flags.DEFINE_integer(
     "batches", 200, "Batches in a measurement of the pipeline. Two of them are made beforehand.", 1
 )

@@ -28,7 +28,7 @@ from benchmarks.random_graphs import SIZES, random_graph
 from datasets.program import import_tensorflow, run_program
 from datasets.text_table import table as text_table
 from trainers.training import presets
-from trainers.training.config import CHOICES
+from trainers.training.config import SETTINGS
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 # Steps in a call.
 _STEPS = 10
 
-_RECIPE = flags.DEFINE_enum("recipe", "paper", CHOICES["recipe"], "Recipe of the step.")
+_RECIPE = flags.DEFINE_enum("recipe", "paper", SETTINGS["recipe"].choices, "Recipe of the step.")
 _SHAPE = flags.DEFINE_enum("shape", "wn18rr", list(SIZES), "Benchmark whose sizes to use.")
-_MODEL = flags.DEFINE_enum("model", "quatre", CHOICES["variant"], "Model to train.")
+_MODEL = flags.DEFINE_enum("model", "quatre", SETTINGS["model"].choices, "Model to train.")
 _EMBEDDING_DIM = flags.DEFINE_integer(
     "embedding_dim", None, "Quaternions per embedding. Default: the paper's, or 128.", 1
 )
@@ -72,7 +72,7 @@ def main(argv: Sequence[str]) -> None:
     given = {name: value for name, value in given.items() if value is not None}
     # The paper's sizes per benchmark; one size for all in the softmax recipes.
     dataset = shape if recipe == "paper" else "random"
-    config = presets.resolve(dataset, recipe, {**given, "variant": _MODEL.value})
+    config = presets.resolve(dataset, recipe, {**given, "model": _MODEL.value})
     import_tensorflow()
     import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""What every command-line program of the checkout shares: flags, quiet start, error lines.
+"""What every command-line program of the checkout shares: flags, help, quiet start, error lines.
 
 Exit codes: 0 done; 1 a mistake that the message says how to mend, also in the flags (a defect of
 ours comes with a traceback); 130 interrupted by Ctrl-C; 141 nobody reads the output any more
@@ -20,7 +20,23 @@ from datasets.progress import status
 from quatre_tf.errors import DataError
 
 _DEBUG = flags.DEFINE_bool("debug", False, "Show the traceback of an error.")
-_HELP = ("help", "helpshort", "helpfull", "helpxml", "?")
+flags.DEFINE_bool("help_all", False, "Show all flags of the program.")
+_OF_EVERY_PROGRAM = ("help_all", "debug", "verbosity")
+# By flag: its heading in the help, and whether it is on the first page.
+_PLACES: dict[str, tuple[str, bool]] = {}
+
+
+def place_in_help(name: str, heading: str, is_basic: bool = True) -> None:
+    """Puts a flag below a heading of the help, in the order of the calls.
+
+    The flags of a program that are not placed come first, without a heading.
+
+    Args:
+        name: The flag.
+        heading: The heading.
+        is_basic: Whether --help shows the flag; --help_all does in any case.
+    """
+    _PLACES[name] = (heading, is_basic)
 
 
 def run_program(main: Callable[[Sequence[str]], int | None]) -> None:
@@ -78,18 +94,44 @@ def _muted_stderr() -> Iterator[None]:
 
 
 def _parse_flags(argv: Sequence[str]) -> list[str]:
+    asked = {word.lstrip("-").partition("=")[0] for word in argv[1:] if word.startswith("-")}
+    if asked & {"help", "helpshort", "?", "help_all"}:
+        print(_help("help_all" in asked))
+        sys.exit(0)
     try:
         rest = app.parse_flags_with_usage(list(argv))
     except SystemExit:
         # absl calls it an error to ask for help.
-        asked = any(argument.lstrip("-").split("=")[0] in _HELP for argument in argv[1:])
-        sys.exit(0 if asked else 1)
+        sys.exit(0 if asked & {"helpfull", "helpxml"} else 1)
     if len(rest) > 1:
         sys.stderr.write(
             f"error: Unexpected argument {rest[1]!r}: flags are written --name=value.\n"
         )
         sys.exit(1)
     return rest
+
+
+def _help(is_complete: bool) -> str:
+    """Returns the text of --help or, if complete, of --help_all."""
+    places = {flag.name: ("", True) for flag in flags.FLAGS.get_key_flags_for_module(sys.argv[0])}
+    places |= _PLACES
+    places |= dict.fromkeys(_OF_EVERY_PROGRAM, ("every program", False))
+    sections: dict[str, list[str]] = {}
+    for name, (heading, is_basic) in places.items():
+        if is_basic or is_complete:
+            title = [f"{heading}:"] if heading else []
+            sections.setdefault(heading, title).append(_help_of(flags.FLAGS[name]))
+    texts = [sys.modules["__main__"].__doc__ or "", *map("\n".join, sections.values())]
+    if not is_complete:
+        texts.append(f"All {len(places)} flags: --help_all")
+    return "\n\n".join(text.strip("\n") for text in texts if text)
+
+
+def _help_of(flag: flags.Flag) -> str:
+    name = f"[no]{flag.name}" if flag.boolean else flag.name
+    default = f" (default: {flag.default_as_str})" if flag.default else ""
+    text = f"--{name}: {flag.help}{default}"
+    return flags.text_wrap(text, indent=" " * 6, firstline_indent="  ")
 
 
 def _run(main: Callable[[Sequence[str]], int | None], argv: Sequence[str]) -> int:

@@ -79,7 +79,7 @@ def test_commands(block, outcome):
 
 @functools.cache
 def _flags(module):
-    code, printed = commands.run(module, ["--help"], ROOT)
+    code, printed = commands.run(module, ["--help_all"], ROOT)
     assert code == 0, f"{module}: {printed}"
     return set(re.findall(r"^\s+(?:-\w,)?--(?:\[no\])?(\w+):", printed, re.MULTILINE)) | {"help"}
 

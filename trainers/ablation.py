@@ -29,9 +29,7 @@ _VARIANTS = flags.DEFINE_list(
 _SEEDS = flags.DEFINE_list("seeds", ["1"], "Seeds to train each variant with.")
 _DATA = setting_flags.DataFlags()
 # The budget, the same for every run.
-_BUDGET = setting_flags.SettingFlags(without=("variant", "seed", "strategy", "num_replicas"))
-# So that --help shows them.
-flags.adopt_module_key_flags(setting_flags)
+_BUDGET = setting_flags.SettingFlags(without=("model", "seed", "strategy", "num_replicas"))
 
 
 def main(argv: Sequence[str]) -> int:

@@ -16,7 +16,7 @@ class Ablation:
 
     Attributes:
         dataset: Name in the catalogue or path of a folder.
-        variants: Distinct ones of `CHOICES["variant"]`, in the order of the table.
+        variants: Distinct ones of `SETTINGS["model"].choices`, in the order of the table.
         seeds: Distinct; each variant is trained with each.
         recipe: How to train.
         settings: Settings of `TrainConfig` that go over the preset, the same for all runs.
@@ -37,8 +37,8 @@ class Ablation:
                 received = ",".join(map(str, values)) or "none"
                 raise ConfigError(f"--{name} must be distinct ones. Received: {received}.")
         for variant in self.variants:
-            if variant not in configs.CHOICES["variant"]:
-                known = ", ".join(configs.CHOICES["variant"])
+            if variant not in configs.SETTINGS["model"].choices:
+                known = ", ".join(configs.SETTINGS["model"].choices)
                 raise ConfigError(f"--variants must be of {known}. Received: {variant!r}.")
         self.configs()
 
@@ -46,7 +46,7 @@ class Ablation:
         """Returns the settings of each run by its name, VARIANT-seedSEED, seed after seed."""
         return {
             f"{variant}-seed{seed}": presets.resolve(
-                self.dataset, self.recipe, {**self.settings, "variant": variant, "seed": seed}
+                self.dataset, self.recipe, {**self.settings, "model": variant, "seed": seed}
             )
             for seed in self.seeds
             for variant in self.variants

@@ -52,13 +52,13 @@ def summarize(
     """
     runs: dict[str, list[str]] = {}
     for name, config in configs.items():
-        runs.setdefault(config.variant, []).append(name)
+        runs.setdefault(config.model, []).append(name)
     first_config, first = next(iter(configs.values())), next(iter(results.values()))
     sets = [name for name in first["candidates"] if _all_have(results, name)]
     settings = {
         name: value
         for name, value in vars(first_config).items()
-        if name not in ("dataset", "recipe", "variant", "seed", "tie_policy")
+        if name not in ("dataset", "recipe", "model", "seed", "tie_policy")
     }
     return {
         "dataset": first_config.dataset,

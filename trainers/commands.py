@@ -11,7 +11,8 @@ from trainers.training.presets import resolve
 
 def command_of(config: TrainConfig) -> str:
     """Returns the command of a run: what differs from its preset, as a shell takes it."""
-    given: dict[str, Any] = {}
+    # First, because it chooses the preset.
+    given: dict[str, Any] = {"model": config.model} if config.model != TrainConfig.model else {}
     # Again, because a setting that is given may change another.
     while missing := _differing(config, given):
         given |= missing

@@ -14,14 +14,16 @@ from datasets.program import import_tensorflow, run_program
 from quatre_tf.atomic_files import output_file
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.errors import ConfigError
-from trainers.training.config import CHOICES
+from trainers.training.config import SETTINGS
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
 _SPLIT = flags.DEFINE_enum("split", "test", ("train", "valid", "test"), "What to rank.")
 _CANDIDATES = flags.DEFINE_list(
     "candidates", list(CANDIDATE_SETS), f"Candidate sets, of {', '.join(CANDIDATE_SETS)}."
 )
-_TIE_POLICY = flags.DEFINE_enum("tie_policy", "realistic", CHOICES["tie_policy"], "How ties count.")
+_TIE_POLICY = flags.DEFINE_enum(
+    "tie_policy", "realistic", SETTINGS["tie_policy"].choices, SETTINGS["tie_policy"].help
+)
 _COMPARE_RUN_DIR = flags.DEFINE_string(
     "compare_run_dir", None, "Another run on the same graph: is this one better, and how surely?"
 )

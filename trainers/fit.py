@@ -1,10 +1,10 @@
-"""Trains QuatRE on a data set, evaluates it on the test split and exports it.
+"""Trains a model on a data set, evaluates it on the test split and exports it.
 
 Usage: python -m trainers.fit --dataset=wn18rr
 
-Flags left out take the preset of the data set and recipe (the settings of the reference
-implementation for the paper's four benchmarks). Ctrl-C and SIGTERM save a checkpoint; --resume goes
-on.
+Flags left out take the preset of the data set, model and recipe (the settings of the reference
+implementation for the paper's four benchmarks); --print_config shows them. Ctrl-C and SIGTERM save
+a checkpoint; --resume continues from it.
 """
 
 import pathlib
@@ -17,7 +17,7 @@ from typing import Any
 from absl import flags
 
 from datasets import catalog
-from datasets.program import import_tensorflow, run_program
+from datasets.program import import_tensorflow, place_in_help, run_program
 from quatre_tf.errors import ConfigError
 from trainers import setting_flags
 from trainers.training import config as configs
@@ -25,20 +25,19 @@ from trainers.training import presets
 from trainers.training.cluster import Cluster
 from trainers.training.signals import Preempted, preemptible
 
-_DATASET = flags.DEFINE_string(
-    "dataset",
-    None,
-    "wn18rr, fb15k237, wn18, fb15k, umls, kinship, nations, countries, or the path of a folder "
-    "with train.txt, valid.txt and test.txt (head TAB relation TAB tail).",
-)
+_DATASET = flags.DEFINE_string("dataset", None, configs.SETTINGS["dataset"].help)
 _RUN_DIR = flags.DEFINE_string(
-    "run_dir", None, "Where the run is kept. Default: runs/DATASET-RECIPE-TIME."
+    "run_dir", None, "Folder of the run. Default: runs/DATASET-RECIPE-TIME."
 )
-_RESUME = flags.DEFINE_bool("resume", False, "Go on with the run in --run_dir.")
+_RESUME = flags.DEFINE_bool("resume", False, "Continue the run in --run_dir.")
+_PRINT_CONFIG = flags.DEFINE_bool(
+    "print_config", False, "Print the settings of the run as JSON, and do not train."
+)
+place_in_help("dataset", "data")
 _DATA = setting_flags.DataFlags()
+for _flag in (_RUN_DIR, _RESUME, _PRINT_CONFIG):
+    place_in_help(_flag.name, "run")
 _SETTINGS = setting_flags.SettingFlags()
-# So that --help shows them.
-flags.adopt_module_key_flags(setting_flags)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -48,7 +47,9 @@ def main(argv: Sequence[str]) -> int:
     if _DATASET.value:
         given["dataset"] = _DATASET.value
     run_dir, config = _resolve(given)
-
+    if _PRINT_CONFIG.value:
+        print(config.to_json(), end="")
+        return 0
     cluster = Cluster.from_environment(config.strategy)
 
     import_tensorflow()
@@ -86,7 +87,10 @@ def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:
     if "dataset" not in given:
         raise ConfigError("--dataset is needed, for example --dataset=countries.")
     catalog.check(given["dataset"])
-    config = presets.resolve(given.pop("dataset"), given.pop("recipe", "paper"), given)
+    dataset, recipe = given.pop("dataset"), given.pop("recipe", configs.TrainConfig.recipe)
+    config = presets.resolve(dataset, recipe, given)
+    if note := presets.replacement_note(dataset, recipe, given):
+        sys.stderr.write(f"{note}\n")
     name = pathlib.Path(config.dataset).name
     default = f"runs/{name}-{config.recipe}-{time.strftime('%Y%m%d-%H%M%S')}"
     return pathlib.Path(_RUN_DIR.value or default).expanduser(), config

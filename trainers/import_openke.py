@@ -29,8 +29,6 @@ _ENTITY2ID = flags.DEFINE_string("entity2id", None, "OpenKE's entity2id.txt.", r
 _RELATION2ID = flags.DEFINE_string("relation2id", None, "OpenKE's relation2id.txt.", required=True)
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "Where the run will be.", required=True)
 _DATA = setting_flags.DataFlags()
-# So that --help shows them.
-flags.adopt_module_key_flags(setting_flags)
 
 
 def main(argv: Sequence[str]) -> None:

@@ -22,8 +22,7 @@ from datasets import catalog
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.errors import ConfigError
 from trainers import setting_flags
-from trainers.tuning.plan import Search, recipe_of
-from trainers.tuning.space import SPACES
+from trainers.tuning.plan import SPACES, Search, recipe_of
 
 _DATASET = flags.DEFINE_string(
     "dataset", None, "Name of a data set, or the path of a folder.", required=True
@@ -46,8 +45,6 @@ _DATA = setting_flags.DataFlags()
 _SETTINGS = setting_flags.SettingFlags(
     without=("seed", "budget_minutes", "strategy", "num_replicas")
 )
-# So that --help shows them.
-flags.adopt_module_key_flags(setting_flags)
 
 
 def main(argv: Sequence[str]) -> int:

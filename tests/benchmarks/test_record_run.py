@@ -31,6 +31,8 @@ def test_command_names_what_differs_from_the_preset():
     config = presets.resolve("umls", "strong", {"n3": 0.2, "reciprocal": False})
     expected = "python -m trainers.fit --dataset=umls --recipe=strong --reciprocal=False --n3=0.2"
     assert command_of(config) == expected
+    config = presets.resolve("wn18rr", "paper", {"model": "quate"})
+    assert command_of(config) == "python -m trainers.fit --dataset=wn18rr --model=quate"
     config = presets.resolve("/tmp/my data; x", "paper", {})
     assert shlex.split(command_of(config))[-1] == "--dataset=/tmp/my data; x"
 

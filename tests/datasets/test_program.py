@@ -9,8 +9,12 @@ SCRIPT = """
 import sys
 from absl import flags
 from quatre_tf.errors import DataError
-from datasets.program import run_program
+from datasets.program import place_in_help, run_program
 _WHAT = flags.DEFINE_string("what", "", "What to do.")
+flags.DEFINE_integer("petals", 5, "Petals of a flower.", lower_bound=3)
+flags.DEFINE_bool("thorns", False, "Whether it stings.")
+place_in_help("petals", "flower")
+place_in_help("thorns", "flower", is_basic=False)
 
 def main(argv):
     if _WHAT.value == "mistake":
@@ -47,6 +51,19 @@ def test_asking_for_help_is_no_error(flag):
     code, out, err = run(flag)
     assert (code, err) == (0, "")
     assert "--what: What to do." in out
+
+
+def test_help_has_headings_and_two_pages():
+    _, out, _ = run("--help")
+    assert out == (
+        "  --what: What to do.\n\n"
+        "flower:\n  --petals: Petals of a flower. (default: '5')\n\n"
+        "All 6 flags: --help_all\n"
+    )
+    _, out, _ = run("--help_all")
+    assert "  --[no]thorns: Whether it stings.\n\nevery program:\n" in out
+    assert "  --[no]debug: Show the traceback of an error.\n" in out
+    assert "--help_all\n" not in out
 
 
 def test_wrong_flags_are_an_error():

@@ -58,7 +58,6 @@ def strong_config(family) -> TrainConfig:
         batch_size=8,
         steps_per_epoch=0,
         n3=0.01,
-        label_smoothing=0.1,
         relation_prediction=0.5,
         lr_decay="linear",
         clip_norm=0.0,
@@ -72,7 +71,7 @@ def strong_config(family) -> TrainConfig:
 @pytest.fixture
 def sampled_config(strong_config) -> TrainConfig:
     """As `strong_config`, over seven of the 24 entities at a time."""
-    changes = {"recipe": "sampled", "num_candidates": 7, "label_smoothing": 0.0}
+    changes = {"recipe": "sampled", "num_candidates": 7}
     return dataclasses.replace(strong_config, **changes)
 
 

@@ -70,7 +70,7 @@ def test_every_variant_has_its_run_and_its_row(finished):
     assert json.loads((output / "ablation.json").read_text()) == summary
     for variant in VARIANTS:
         config = json.loads((output / f"{variant}-seed5" / "config.json").read_text())
-        assert (config["variant"], config["seed"], config["epochs"]) == (variant, 5, 2)
+        assert (config["model"], config["seed"], config["epochs"]) == (variant, 5, 2)
         metrics = json.loads((output / f"{variant}-seed5" / "test_metrics.json").read_text())
         figure = summary["candidates"]["all"][variant]["mrr"]
         assert figure["mean"] == metrics["candidates"]["all"]["both"]["mrr"]

@@ -1,14 +1,19 @@
 """The programs as a person starts them."""
 
+import dataclasses
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+
+from trainers.training.config import TrainConfig
+from trainers.training.presets import resolve
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 PROGRAMS = [
@@ -58,17 +63,47 @@ def test_help_needs_no_tensorflow(module):
     assert result.stderr == ""
 
 
+FLAG = re.compile(r"^  --(?:\[no\])?(\w+):", re.MULTILINE)
+
+
 @pytest.mark.parametrize("module", ["trainers.fit", "trainers.ablation"])
-def test_help_shows_settings_and_data_flags(module):
-    _, out, _ = run(module, "--help")
-    for flag in ("embedding_dim", "learning_rate", "tie_policy", "manual_dir"):
-        assert f"--{flag}" in out
+def test_help_all_shows_settings_and_data_flags(module):
+    _, out, _ = run(module, "--help_all")
+    assert {"embedding_dim", "learning_rate", "tie_policy", "manual_dir"} <= set(FLAG.findall(out))
+
+
+def test_first_page_of_help_is_short():
+    _, page, _ = run("trainers.fit", "--help")
+    _, complete, _ = run("trainers.fit", "--help_all")
+    shown, every = FLAG.findall(page), FLAG.findall(complete)
+    assert len(shown) <= 12
+    assert set(shown) < set(every)
+    assert f"All {len(every)} flags: --help_all" in page
+    assert {f.name for f in dataclasses.fields(TrainConfig)} < set(every)
+
+
+def test_print_config_needs_no_tensorflow():
+    code = (
+        "import sys, runpy; sys.modules['tensorflow'] = None; sys.modules['keras'] = None;"
+        "sys.argv = 'fit --dataset=fb15k237 --recipe=strong --n3=0.05 --print_config'.split();"
+        "runpy.run_module('trainers.fit', run_name='__main__')"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0
+    settings = json.loads(result.stdout)
+    assert TrainConfig(**settings) == resolve("fb15k237", "strong", {"n3": 0.05})
+    assert (settings["n3"], settings["dura"]) == (0.05, 0.0)
+    note = "--n3=0.05 replaces the preset's dura=0.06; give --dura to use both.\n"
+    assert result.stderr == note
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--variant=rotate"], "value should be one of <quatre|quate|quatre_head|quatre_tail>"),
+        (["--model=rotate"], "value should be one of <quatre|quate|quatre_head|quatre_tail>"),
+        (["--variant=quate"], "flag --variant=quate: Use --model."),
         (["--datset=wn18rr"], "Unknown command line flag 'datset'. Did you mean: dataset ?"),
         ([], "error: --dataset is needed, for example --dataset=countries."),
         (["--dataset=countries", "--epochs=0"], "error: --epochs must be at least 1. Received: 0."),

@@ -160,10 +160,10 @@ def _write(
     config = presets.resolve(
         dataset,
         "paper",
-        {"variant": embeddings.variant, "embedding_dim": embeddings.embedding_dim},
+        {"model": embeddings.variant, "embedding_dim": embeddings.embedding_dim},
     )
     origin = {
-        "note": "Only dataset, variant and embedding_dim of config.json are facts of this model; "
+        "note": "Only dataset, model and embedding_dim of config.json are facts of this model; "
         "how it was trained is not known.",
         "files": [{"path": str(file.resolve()), "sha256": _sha256(file)} for file in files],
         "keys": list(embeddings.keys),

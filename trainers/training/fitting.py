@@ -214,7 +214,7 @@ def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Tr
         f"{graph.name}: {graph.num_entities:,} entities, {graph.num_relations:,} relations, "
         f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} train / valid / test "
         f"triples\n"
-        f"{config.variant}, recipe {config.recipe}: {config.embedding_dim} quaternions per "
+        f"{config.model}, recipe {config.recipe}: {config.embedding_dim} quaternions per "
         f"embedding, {parameters:,} parameters, {trainer.recipe.description} per step, {length}\n"
         f"Run directory: {run.path}",
         flush=True,

@@ -1,18 +1,18 @@
-"""The presets: the settings of a data set and recipe where nothing else is asked for."""
+"""The presets: the settings of a data set, model and recipe where no others are given."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from trainers.training.config import REGULARIZERS, TrainConfig
+from trainers.training.config import REGULARIZERS, SETTINGS, TrainConfig
 
-# What the recipes with a softmax are; chosen on validation splits (docs/recipes.md).
+# The softmax recipes; chosen on validation splits (docs/recipes.md).
 _SOFTMAX: dict[str, Any] = {
     "reciprocal": True,
     "normalize_relations": False,
     "init_scale": 1e-3,
     "embedding_dim": 128,
     "steps_per_epoch": 0,
-    # For graphs without a weight of their own: 0.05 costs Kinship .13 of MRR (docs/recipes.md).
+    # For graphs without a preset: 0.05 costs Kinship .13 of MRR (docs/recipes.md).
     "n3": 0.02,
     "compute_dtype": "bfloat16",
     "lr_decay": "linear",
@@ -24,9 +24,10 @@ _SOFTMAX: dict[str, Any] = {
 }
 _OF_RECIPE: dict[str, dict[str, Any]] = {"paper": {}, "strong": _SOFTMAX, "sampled": _SOFTMAX}
 
-# Where a data set wants something else. For the paper's four benchmarks `paper` has the README
-# commands of the reference implementation; the rest was chosen on validation splits.
-_OF_DATASET: dict[str, dict[str, dict[str, Any]]] = {
+# The models with quaternions, by recipe and data set. For the paper's four benchmarks, `paper` has
+# the commands in the README of the reference implementation; the rest was chosen on validation
+# splits.
+_QUATERNIONS: dict[str, dict[str, dict[str, Any]]] = {
     "paper": {
         "wn18rr": {
             "embedding_dim": 256,
@@ -106,33 +107,79 @@ _OF_DATASET: dict[str, dict[str, dict[str, Any]]] = {
         "wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1},
         "fb15k237": {"embedding_dim": 512, "n3": 0.05},
         "wn18": {"embedding_dim": 384, "learning_rate": 0.15, "n3": 0.05, "validate_every": 10},
-        "fb15k": {
-            "embedding_dim": 256,
-            "num_candidates": 8192,
-            "learning_rate": 0.2,
-            "n3": 0.0075,
-        },
+        "fb15k": {"embedding_dim": 256, "num_candidates": 8192, "learning_rate": 0.2, "n3": 0.0075},
         "umls": {"n3": 0.005},
     },
 }
+# By model. Others have the settings of the recipe for every data set.
+_OF_MODEL = {name: _QUATERNIONS for name in SETTINGS["model"].choices if name.startswith("quat")}
 
 
 def resolve(dataset: str, recipe: str, given: Mapping[str, Any]) -> TrainConfig:
-    """Returns the preset of (dataset, recipe) with the given settings put over it.
+    """Returns the preset of a data set, model and recipe with the given settings put over it.
 
-    Of N3 and DURA, one that is given takes the place of the preset's; both together are had by
-    giving both.
+    A given `n3` or `dura` replaces the preset's other one: the sum of the preset's weight of one
+    and a usual weight of the other would drive a model to zero. Give both to use both.
 
     Args:
-        dataset: Name in the catalogue, or path of a folder, which has the preset of the recipe.
-        recipe: One of `trainers.training.config.CHOICES["recipe"]`.
+        dataset: Name in the catalog, or path of a folder, which has the preset of the recipe.
+        recipe: A choice of the setting `recipe`.
         given: Settings of `TrainConfig` but these two.
 
     Raises:
         ConfigError: A setting is not what it may be.
     """
-    preset = {**_OF_RECIPE.get(recipe, {}), **_OF_DATASET.get(recipe, {}).get(dataset, {})}
-    # The preset's weight of one and a usual one of the other would drive a model to zero.
-    if any(given.get(name) for name in REGULARIZERS):
-        preset = {name: value for name, value in preset.items() if name not in REGULARIZERS}
-    return TrainConfig(dataset=dataset, recipe=recipe, **{**preset, **given})
+    preset = _preset(dataset, recipe, given)
+    replaced = dict.fromkeys(_replaced(preset, given), 0.0)
+    return TrainConfig(dataset=dataset, recipe=recipe, **{**preset, **replaced, **given})
+
+
+def replacement_note(dataset: str, recipe: str, given: Mapping[str, Any]) -> str:
+    """Returns the sentence that says which regularizer of the preset `resolve` replaces, or ""."""
+    preset = _preset(dataset, recipe, given)
+    return "".join(
+        f"--{name}={given[name]:g} replaces the preset's {other}={preset[other]:g}; "
+        f"give --{other} to use both."
+        for other in _replaced(preset, given)
+        for name in REGULARIZERS
+        if given.get(name)
+    )
+
+
+def describe_defaults(name: str) -> str:
+    """Returns the value of a setting by recipe, then its range in the presets of data sets."""
+    default, recipes = getattr(TrainConfig, name), SETTINGS[name].recipes or tuple(_OF_RECIPE)
+    by_value: dict[str, list[str]] = {}
+    for recipe in recipes:
+        by_value.setdefault(_text(_OF_RECIPE[recipe].get(name, default)), []).append(recipe)
+    texts = list(by_value)
+    if len(by_value) > 1:
+        texts = [f"{value} ({', '.join(readers)})" for value, readers in by_value.items()]
+    presets = [preset for recipe in recipes for preset in _QUATERNIONS[recipe].values()]
+    values = sorted(preset[name] for preset in presets if name in preset)
+    if values:
+        ends = dict.fromkeys(map(_text, (values[0], values[-1])))
+        texts[-1] += f"; some data sets {' to '.join(ends)}"
+    return ", ".join(texts)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _preset(dataset: str, recipe: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    model = given.get("model", TrainConfig.model)
+    of_dataset = _OF_MODEL.get(model, {}).get(recipe, {}).get(dataset, {})
+    preset = {**_OF_RECIPE.get(recipe, {}), **of_dataset}
+    return {
+        name: value for name, value in preset.items() if SETTINGS[name].is_read_by(recipe, model)
+    }
+
+
+def _replaced(preset: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    """Returns the regularizers of the preset that a given one replaces."""
+    if not any(given.get(name) for name in REGULARIZERS):
+        return []
+    return [name for name in REGULARIZERS if preset.get(name) and name not in given]

@@ -90,7 +90,6 @@ class StrongRecipe:
         self._options = SoftmaxOptions(
             n3=config.n3,
             dura=config.dura,
-            label_smoothing=config.label_smoothing,
             relation_prediction=config.relation_prediction,
             compute_dtype=tf.as_dtype(config.compute_dtype),
         )

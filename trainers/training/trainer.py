@@ -147,7 +147,7 @@ def make_model(config: TrainConfig, graph: Graph) -> QuatRE:
         graph.num_entities,
         graph.num_relations,
         config.embedding_dim,
-        config.variant,
+        config.model,
         config.reciprocal,
         config.normalize_relations,
         initializer,

@@ -9,8 +9,8 @@ from tensorboard.plugins.hparams import api
 from trainers.reporting import text as report
 from trainers.reporting.tensorboard.hparams import write_hparams
 from trainers.training.run_directory import RunDirectory
+from trainers.training.setting import Choices, LogUniform
 from trainers.tuning.plan import Search
-from trainers.tuning.space import Choices, LogUniform
 from trainers.tuning.trials import Result
 
 

@@ -2,14 +2,25 @@
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from quatre_tf.errors import ConfigError
 from trainers.training import presets
-from trainers.training.config import REGULARIZERS, TrainConfig
-from trainers.tuning.space import PAPER, SPACES, Space
+from trainers.training.config import REGULARIZERS, SETTINGS, TrainConfig
+from trainers.training.setting import Choices, LogUniform
 
+Space = Mapping[str, Choices | LogUniform]
+# By recipe. `paper` is the grid of Nguyen et al., QuatRE, WWW 2022 Companion, training protocol.
+# Its last setting varies fastest, so small models come first.
+SPACES: dict[str, Space] = {
+    recipe: {
+        name: setting.search[recipe]
+        for name, setting in SETTINGS.items()
+        if recipe in setting.search
+    }
+    for recipe in SETTINGS["recipe"].choices
+}
 _DEFAULT_TRIALS = 16
 
 
@@ -19,7 +30,7 @@ class Search:
 
     Attributes:
         dataset: Name in the catalogue or path of a folder.
-        recipe: How to train; it has a space of its own (`trainers.tuning.space.SPACES`).
+        recipe: How to train; `SPACES` has what it varies.
         settings: Settings of `TrainConfig`, the same for all trials; the space is searched without
             them.
         seeds: Distinct. The first draws the configurations and trains each of them; the others
@@ -77,8 +88,8 @@ class Search:
         """The points of the paper's grid in the order they are tried; none for other recipes."""
         if self.recipe != "paper":
             return []
-        choices = [values for name, values in PAPER.items() if name in self.space]
-        return [dict(zip(self.space, point, strict=True)) for point in itertools.product(*choices)]
+        points = itertools.product(*cast("Iterable[Choices]", self.space.values()))
+        return [dict(zip(self.space, point, strict=True)) for point in points]
 
     @property
     def num_trials(self) -> int:

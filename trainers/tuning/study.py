@@ -4,8 +4,8 @@ from typing import Any
 
 import optuna
 
-from trainers.tuning.plan import Search
-from trainers.tuning.space import Choices, LogUniform, Space
+from trainers.training.setting import Choices, LogUniform
+from trainers.tuning.plan import Search, Space
 
 # Of the trials that reached an epoch, one in three goes on to three times as many.
 _REDUCTION_FACTOR = 3

@@ -173,7 +173,7 @@ def test_run_says_what_it_is_and_what_comes_next(files):
     assert "Imported quatre, 2 quaternions per embedding: 24 entities and 3 relations" in described
     assert f"python -m trainers.evaluate --run_dir={files.folder}/run" in described
     config = configs.TrainConfig.from_file(files.folder / "run" / "config.json")
-    assert (config.dataset, config.variant, config.embedding_dim) == (files.dataset, "quatre", 2)
+    assert (config.dataset, config.model, config.embedding_dim) == (files.dataset, "quatre", 2)
     origin = json.loads((files.folder / "run" / "imported_from.json").read_text())
     assert pathlib.Path(origin["files"][0]["path"]).name == "model.json"
     assert not (files.folder / "run" / "test_metrics.json").exists()

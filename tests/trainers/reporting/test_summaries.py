@@ -93,7 +93,7 @@ def _check_row_of_the_hparams_table(run_dir):
     info = metadata.parse_session_start_info_plugin_data(content)
     assert info.group_name.startswith("run (")
     assert info.hparams["embedding_dim"].number_value == 4
-    assert info.hparams["variant"].string_value == "quatre"
+    assert info.hparams["model"].string_value == "quatre"
     assert info.hparams["reciprocal"].bool_value is False
 
     figures = {tag: float(tf.make_ndarray(steps[0].tensor)) for tag, steps in values.items()}

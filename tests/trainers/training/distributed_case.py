@@ -29,7 +29,7 @@ _SOFTMAX = {
 # A batch of 9, so that two replicas have different parts of it.
 CONFIGS = {
     "paper": _COMMON,
-    "strong": dataclasses.replace(_COMMON, recipe="strong", label_smoothing=0.1, **_SOFTMAX),
+    "strong": dataclasses.replace(_COMMON, recipe="strong", **_SOFTMAX),
     "sampled": dataclasses.replace(_COMMON, recipe="sampled", num_candidates=7, **_SOFTMAX),
 }
 

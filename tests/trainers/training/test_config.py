@@ -3,7 +3,10 @@ import dataclasses
 import pytest
 
 from quatre_tf.errors import ConfigError
+from tests.documents import ROOT
 from trainers.training import config as configs
+from trainers.training.presets import describe_defaults
+from trainers.training.setting import GROUPS, Setting
 
 
 def test_config_is_frozen():
@@ -15,13 +18,12 @@ def test_config_is_frozen():
     ("setting", "message"),
     [
         ({"epochs": 0}, "--epochs must be at least 1. Received: 0."),
-        ({"variant": "rotate"}, "--variant must be one of quatre, .* Received: 'rotate'."),
+        ({"model": "rotate"}, "--model must be one of quatre, .* Received: 'rotate'."),
         ({"learning_rate": 0.0}, "--learning_rate must be above 0. Received: 0.0."),
         ({"learning_rate": float("nan")}, "--learning_rate must be above 0. Received: nan."),
         ({"l2": -1.0}, "--l2 must be at least 0.0. Received: -1.0."),
         ({"l2": float("inf")}, "--l2 must be a finite number. Received: inf."),
         ({"num_negatives": 0}, "--num_negatives must be at least 1. Received: 0."),
-        ({"label_smoothing": 1.0}, "--label_smoothing must be below 1. Received: 1.0."),
         ({"budget_minutes": -1.0}, "--budget_minutes must be at least 0.0. Received: -1.0."),
         ({"steps_per_epoch": 0}, "--steps_per_epoch must be at least 1 with --recipe=paper."),
         ({"seed": -1}, "--seed must be at least 0. Received: -1."),
@@ -39,15 +41,15 @@ def test_config_is_frozen():
         ({"l2": None}, "--l2 must be a number. Received: None."),
         ({"l2": False}, "--l2 must be a number. Received: False."),
         ({"l2": 10**400}, "--l2 must be a finite number. Received: 10"),
-        ({"variant": 3}, "--variant must be text. Received: 3."),
+        ({"model": 3}, "--model must be text. Received: 3."),
         (
             {"n3": 0.1},
             "--n3 is a setting of --recipe=strong and --recipe=sampled; --recipe=paper does not",
         ),
         ({"reciprocal": True}, "--reciprocal is a setting of --recipe=strong and --recipe=sampled"),
         (
-            {"recipe": "sampled", "label_smoothing": 0.1},
-            "--label_smoothing is a setting of --recipe=strong; --recipe=sampled does not read it.",
+            {"recipe": "strong", "num_candidates": 9},
+            "--num_candidates is a setting of --recipe=sampled; --recipe=strong does not read it.",
         ),
         (
             {"recipe": "strong", "num_negatives": 9},
@@ -58,6 +60,39 @@ def test_config_is_frozen():
 def test_senseless_settings_are_refused(setting, message):
     with pytest.raises(ConfigError, match=message):
         configs.TrainConfig("countries", **setting)
+
+
+def test_settings_may_be_of_certain_models_only():
+    declared = Setting(help="Distance.", group="model", models=("transe",), recipes=("strong",))
+    assert declared.is_read_by("strong", "transe")
+    assert not declared.is_read_by("strong", "quatre")
+    assert not declared.is_read_by("paper", "transe")
+
+
+def settings_page():
+    """The rows of the tables in docs/settings.md."""
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    return [line for line in page.splitlines() if line.startswith("| `--")]
+
+
+def row_of(name):
+    declared = configs.SETTINGS[name]
+    default = "" if name == "dataset" else describe_defaults(name)
+    values = ", ".join(declared.choices)
+    if declared.above is not None:
+        values = f"above {declared.above:g}"
+    elif declared.at_most is not None:
+        values = f"{declared.at_least:,} to {declared.at_most:,}"
+    elif declared.at_least is not None:
+        values = f"at least {declared.at_least:g}"
+    readers = ", ".join(declared.recipes + declared.models)
+    cells = (f"`--{name}`", declared.help, default, values, readers)
+    return f"| {' | '.join(cells)} | {'yes' if declared.resumable else ''} |"
+
+
+def test_settings_page_has_the_declarations():
+    in_order = sorted(configs.SETTINGS, key=lambda name: GROUPS.index(configs.SETTINGS[name].group))
+    assert settings_page() == [row_of(name) for name in in_order]
 
 
 def test_json_round_trips(tmp_path):
@@ -74,9 +109,13 @@ def test_json_round_trips(tmp_path):
         ("[]", r'expected a JSON object \{"dataset": ...'),
         ("{}", r'expected a JSON object \{"dataset": ...'),
         ("[" * 100_000, "recursion depth"),
-        ('{"dataset": "x", "colour": 1}', "does not know 'colour'. If a newer one wrote it, use"),
+        ('{"dataset": "x", "colour": 1}', "no setting 'colour'. If a newer version wrote the file"),
         ('{"dataset": "x", "epochs": 0}', "--epochs must be at least 1"),
         ('{"dataset": "x", "epochs": "9"}', "--epochs must be a whole number"),
+        (
+            '{"dataset": "x", "variant": "quate", "label_smoothing": 0.0}',
+            "made by version 1, which had `variant` in place of `model`.* again with --model=quate",
+        ),
         ('{"dataset": 5}', "--dataset must be text. Received: 5"),
         ('{"dataset": "x", "epochs": ' + "9" * 5000 + "}", "4300 digits"),
     ],

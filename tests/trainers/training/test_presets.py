@@ -47,13 +47,52 @@ def test_strong_presets(dataset):
         ("folder", {"n3": 0.05, "dura": 0.2}, (0.05, 0.2)),
     ],
 )
-def test_one_regulariser_takes_the_place_of_the_other(dataset, given, expected):
+def test_a_given_regularizer_replaces_the_preset_s_other_one(dataset, given, expected):
     config = presets.resolve(dataset, "sampled", given)
     assert (config.n3, config.dura) == expected
     # The command says so: the same run again, from its flags alone.
     flags = [flag.removeprefix("--").split("=") for flag in command_of(config).split()[3:]]
     named = {name: float(value) for name, value in flags if name in ("n3", "dura")}
     assert presets.resolve(dataset, "sampled", named) == config
+
+
+@pytest.mark.parametrize(
+    ("dataset", "given", "note"),
+    [
+        (
+            "wn18rr",
+            {"n3": 0.05},
+            "--n3=0.05 replaces the preset's dura=0.1; give --dura to use both.",
+        ),
+        (
+            "umls",
+            {"dura": 0.2},
+            "--dura=0.2 replaces the preset's n3=0.005; give --n3 to use both.",
+        ),
+        ("wn18rr", {"n3": 0.05, "dura": 0.1}, ""),
+        ("wn18rr", {"n3": 0.0}, ""),
+        ("wn18rr", {"dura": 0.2}, ""),
+        ("wn18rr", {}, ""),
+    ],
+)
+def test_a_replaced_regularizer_is_named(dataset, given, note):
+    assert presets.replacement_note(dataset, "sampled", given) == note
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("seed", "1"),
+        ("embedding_dim", "128; some data sets 32 to 512"),
+        ("epochs", "1000 (paper), 30 (strong, sampled); some data sets 8 to 8000"),
+        ("n3", "0.02; some data sets 0 to 0.1"),
+        ("relation_prediction", "0; some data sets 0.3"),
+        ("reciprocal", "true"),
+        ("best_by", "hits@10 (paper), mrr (strong, sampled)"),
+    ],
+)
+def test_defaults_in_help_and_docs(name, text):
+    assert presets.describe_defaults(name) == text
 
 
 def weights_in_the_docs():

@@ -48,7 +48,7 @@ def test_program_leaves_runs_figures_and_dashboard(family, tmp_path):
     fixed = ["--embedding_dim=4", "--batch_size=8", "--relation_prediction=0", "--epochs=2"]
     code, out, err = run(*flags, *fixed, "--validate_every=1", "--budget_minutes=30")
     assert (code, err) == (0, "")
-    assert "[1/1] trial-001-seed1: n3=" in out
+    assert "[1/1] trial-001-seed1: learning_rate=" in out
     assert f"TensorBoard: tensorboard --logdir={output}" in out
     rows = list(csv.DictReader((output / "trials.csv").open(encoding="utf-8")))
     assert [(row["run"], row["state"]) for row in rows] == [("trial-001-seed1", "completed")]

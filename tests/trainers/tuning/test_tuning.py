@@ -27,7 +27,7 @@ VALUES = (0.2, 0.5, 0.3, 0.4, 0.45, 0.49)
 # 6. At epoch 3, trial 6 is not the best of the three that came so far.
 EPOCHS = (9, 9, 1, 1, 1, 3)
 STATES = ("completed", "completed", "pruned", "pruned", "pruned", "pruned")
-SPACE = ["n3", "learning_rate", "batch_size", "relation_prediction", "embedding_dim"]
+SPACE = ["embedding_dim", "batch_size", "learning_rate", "n3", "relation_prediction"]
 COLUMNS = ["run", *SPACE, "seed", "state", "epochs", "minutes"]
 
 

@@ -1,12 +1,14 @@
 """What a search tries: the paper's grid, random configurations, and plans that make no sense."""
 
 import math
+import re
 
 import pytest
 
 from quatre_tf.errors import ConfigError
-from trainers.tuning.plan import Search, recipe_of
-from trainers.tuning.space import SPACES, LogUniform
+from tests.documents import ROOT
+from trainers.training.setting import LogUniform
+from trainers.tuning.plan import SPACES, Search, recipe_of
 from trainers.tuning.study import ask_trials
 
 
@@ -55,6 +57,26 @@ def test_random_configurations_lie_in_the_space(recipe, without):
     # All of them are settings of the recipe.
     for point in drawn:
         search.config(point, 1)
+
+
+def cell(values):
+    """What docs/tuning.md says of the values that a search tries."""
+    if isinstance(values, LogUniform):
+        return f"{values.low:g} to {values.high:g}"
+    return ", ".join(f"{value:g}" for value in values)
+
+
+def test_the_docs_have_the_spaces():
+    page = (ROOT / "docs" / "tuning.md").read_text("utf-8")
+    header, _, *rows = [line for line in page.splitlines() if line.startswith("|")]
+    recipes = re.findall(r"`(\w+)`", header)
+    documented = {recipe: {} for recipe in recipes}
+    for row in rows:
+        name, *cells = (cell.strip() for cell in row.strip("|").split("|"))
+        for recipe, text in zip(recipes, cells, strict=True):
+            documented[recipe] |= {name.strip("`-"): text} if text else {}
+    spaces = {recipe: {n: cell(v) for n, v in space.items()} for recipe, space in SPACES.items()}
+    assert documented == spaces
 
 
 def test_more_trials_begin_with_the_same_and_another_seed_draws_others():

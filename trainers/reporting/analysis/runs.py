@@ -15,14 +15,14 @@ from trainers.reporting.analysis.records import best_record, read_records
 from trainers.training.config import TrainConfig
 from trainers.training.run_directory import RunDirectory
 
-_VARIANTS = {
+_MODELS = {
     "quatre": "QuatRE",
     "quate": "QuatE",
     "quatre_head": "QuatRE, head rotation only",
     "quatre_tail": "QuatRE, tail rotation only",
 }
 # Settings of an imported run that are facts; the others are presets that nothing followed.
-_KNOWN_OF_IMPORT = ("dataset", "variant", "embedding_dim")
+_KNOWN_OF_IMPORT = ("dataset", "model", "embedding_dim")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Run:
     trained: Trained | None
 
     @property
-    def variant(self) -> str:
+    def model(self) -> str:
         """The name of the model as in the paper."""
-        return _VARIANTS[self.settings["variant"]]
+        return _MODELS[self.settings["model"]]
 
     @property
     def best(self) -> dict[str, Any] | None:
@@ -87,7 +87,7 @@ def check_comparable(run: Run, other: Run) -> None:
 
 def name_runs(runs: Sequence[Run]) -> dict[str, Run]:
     """Returns runs by a name for legends: the model where that differs, else the folder."""
-    for names in ([run.variant for run in runs], [run.path.resolve().name for run in runs]):
+    for names in ([run.model for run in runs], [run.path.resolve().name for run in runs]):
         if len(set(names)) == len(runs):
             short = shorten(names)
             return {short[name]: run for name, run in zip(names, runs, strict=True)}
@@ -104,7 +104,7 @@ def facts(run: Run) -> dict[str, str]:
         "Entities": f"{graph.num_entities:,}",
         "Relations": f"{graph.num_relations:,}",
         "Triples (train / valid / test)": " / ".join(splits),
-        "Model": run.variant,
+        "Model": run.model,
         "Quaternions per embedding": f"{settings['embedding_dim']:,}",
     }
     return known | (_training_facts(run) if run.records else {"Training": "not recorded"})

@@ -1,0 +1,101 @@
+"""How a setting of `TrainConfig` is declared, and what is checked of its values."""
+
+import dataclasses
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from quatre_tf.errors import ConfigError
+
+# Of the flags, in the order of --help.
+GROUPS = ("data", "run", "model", "recipe", "regularization", "advanced")
+
+
+@dataclasses.dataclass(frozen=True)
+class LogUniform:
+    """Numbers whose logarithm is uniform in [log low, log high]."""
+
+    low: float
+    high: float
+
+
+Choices = tuple[float, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Everything about a setting but its name, type and default.
+
+    Flags, validation, the search space of `trainers.tune` and docs/settings.md are derived from it.
+
+    Attributes:
+        help: What it is, for --help and docs/settings.md.
+        group: One of `GROUPS`.
+        basic: Whether --help shows it; the others are for --help_all.
+        choices: The texts it may be; empty for any text, and for other types.
+        at_least: The smallest number it may be.
+        at_most: The largest number it may be.
+        above: A number that it must exceed.
+        recipes: The recipes that read it; empty for all.
+        models: The models that read it; empty for all.
+        resumable: Whether a resumed run may change it, because it does not change what a step
+            computes.
+        search: What `trainers.tune` tries, by recipe.
+    """
+
+    help: str
+    group: str
+    basic: bool = False
+    choices: tuple[str, ...] = ()
+    at_least: float | None = None
+    at_most: float | None = None
+    above: float | None = None
+    recipes: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    resumable: bool = False
+    search: Mapping[str, Choices | LogUniform] = dataclasses.field(default_factory=dict)
+
+    def is_read_by(self, recipe: str, model: str) -> bool:
+        """Returns whether a run of this recipe and model reads the setting."""
+        return recipe in (self.recipes or (recipe,)) and model in (self.models or (model,))
+
+
+def setting(default: Any = dataclasses.MISSING, **declared: Any) -> Any:
+    """Returns a dataclass field with the attributes of `Setting` as its metadata."""
+    return dataclasses.field(default=default, metadata={"setting": Setting(**declared)})
+
+
+def check_value(field: dataclasses.Field, value: Any) -> None:
+    """Raises ConfigError unless the type and bounds of the field allow the value."""
+    declared: Setting = field.metadata["setting"]
+    accepted, noun = _TYPES[field.type]
+    # In Python a truth value is a whole number.
+    is_of_type = isinstance(value, accepted) and isinstance(value, bool) == (field.type is bool)
+    expect(is_of_type, field.name, noun, value)
+    if declared.choices:
+        options = ", ".join(declared.choices)
+        expect(value in declared.choices, field.name, f"one of {options}", value)
+    if declared.above is not None:
+        expect(value > declared.above, field.name, f"above {declared.above:g}", value)
+    if declared.at_least is not None:
+        expect(value >= declared.at_least, field.name, f"at least {declared.at_least}", value)
+    if declared.at_most is not None:
+        expect(value <= declared.at_most, field.name, f"at most {declared.at_most}", value)
+    if field.type is float:
+        # JSON may hold an integer that is too large for a float.
+        expect(abs(value) <= sys.float_info.max, field.name, "a finite number", value)
+
+
+def expect(is_right: bool, name: str, expectation: str, value: Any) -> None:
+    """Raises ConfigError that says what a setting must be, unless it is right."""
+    if not is_right:
+        raise ConfigError(f"--{name} must be {expectation}. Received: {value!r}.")
+
+
+# By the type of a field: what it may be in JSON, and what to call it.
+_TYPES: dict[Any, tuple[tuple[type, ...], str]] = {
+    str: ((str,), "text"),
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+}
