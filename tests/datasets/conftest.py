@@ -1,32 +1,10 @@
 import dataclasses
-import gzip
 import hashlib
-import io
-import tarfile
 
 import pytest
 
 from datasets import benchmarks
-
-TINY_SPLITS = {
-    "train": b"a\tlikes\tb\nb\tlikes\tc\nc\tknows\ta\n",
-    "valid": b"a\tknows\tb\n",
-    "test": b"c\tlikes\ta\nb\tknows\tc\n",
-}
-
-
-def pack(files):
-    """Returns the bytes of a .tar.gz with the given files."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as tar:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
-    return gzip.compress(packed.getvalue(), mtime=0)
-
-
-TINY_ARCHIVE = pack({f"{split}.txt": content for split, content in TINY_SPLITS.items()})
+from tests.datasets.tiny_archive import TINY_ARCHIVE, TINY_SPLITS
 
 
 @pytest.fixture

@@ -1,11 +1,8 @@
-import dataclasses
 import io
-import os
 import pathlib
 
 import pytest
 import tensorflow_datasets as tfds
-from conftest import TINY_ARCHIVE, TINY_SPLITS
 
 from datasets import archives, catalog, prepared
 from datasets.benchmarks import BENCHMARKS
@@ -13,6 +10,7 @@ from datasets.builders import BUILDERS, BenchmarkBuilder
 from datasets.triples import parse_triples
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
+from tests.datasets.tiny_archive import TINY_ARCHIVE, TINY_SPLITS
 
 # Entities, relations and triples as the literature gives them.
 SIZES = {
@@ -84,12 +82,6 @@ def test_prepared_once_then_needs_no_archive(tiny, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_archives_of_the_environment_variable(tiny, monkeypatch):
-    (tiny.archives / "tiny.tar.gz").write_bytes(TINY_ARCHIVE)
-    monkeypatch.setenv("QUATRE_MANUAL_DIR", str(tiny.archives))
-    assert tiny().num_entities == 3
-
-
 def test_labels_beside_the_archive(tiny, tiny_benchmark):
     (tiny.archives / "Tiny.tar.gz").write_bytes(TINY_ARCHIVE)
     (tiny.archives / "umls.labels.tsv").write_text("a\tof another benchmark\n")
@@ -107,17 +99,6 @@ def test_wrong_archive_leaves_nothing_and_can_be_mended(tiny):
 
     archive.write_bytes(TINY_ARCHIVE)
     assert tiny(manual_dir=tiny.archives).num_entities == 3
-
-
-def test_neither_network_nor_archive(tiny):
-    with pytest.raises(DataError, match=r"No archive of tiny at hand .*cannot be fetched"):
-        tiny(manual_dir=tiny.archives)
-    assert files_below(tiny.data) == []
-
-
-def test_manual_dir_that_is_not_there(tiny):
-    with pytest.raises(DataError, match=r"There is no folder .*nowhere. Expected by --manual_dir"):
-        tiny(manual_dir=tiny.archives / "nowhere")
 
 
 def test_data_dir_that_cannot_be_written(tiny):
@@ -198,20 +179,7 @@ def read_directly(name, texts):
     return Graph.from_names(name, {split: parse_triples(t, split) for split, t in texts.items()})
 
 
-def test_registered_under_the_names_of_the_catalogue():
-    assert {*BUILDERS} - {"tiny"} == {*catalog.NAMES} - {"countries"}
-    for name, builder in BUILDERS.items():
-        assert builder.name == name
-
-
-def test_default_data_dir_is_that_of_tfds():
-    assert os.fspath(BUILDERS["umls"]().data_dir).startswith(
-        os.path.expanduser(os.environ.get("TFDS_DATA_DIR", "~/tensorflow_datasets"))
-    )
-
-
-def test_facts_reach_the_builder(tmp_path):
-    for name, builder in BUILDERS.items():
-        info = builder(data_dir=tmp_path).info
-        assert info.homepage == BENCHMARKS[name].homepage
-        assert dataclasses.asdict(builder.benchmark) == dataclasses.asdict(BENCHMARKS[name])
+def test_archives_of_the_environment_variable(tiny, monkeypatch):
+    (tiny.archives / "tiny.tar.gz").write_bytes(TINY_ARCHIVE)
+    monkeypatch.setenv("QUATRE_MANUAL_DIR", str(tiny.archives))
+    assert tiny().num_entities == 3

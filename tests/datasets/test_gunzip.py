@@ -38,20 +38,6 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, little_memory):
     assert file._received <= 200 * path.stat().st_size + gunzip._CHUNK_BYTES
 
 
-def test_a_bomb_of_n_triples_is_refused(tmp_path, little_memory):
-    path = tmp_path / "x.nt.gz"
-    path.write_bytes(gzip.compress(b"\n" * 10**7))
-    with pytest.raises(DataError, match=r"x\.nt\.gz: .* more than 200 times its size"):
-        read_ntriples(path)
-
-
-def test_text_that_compresses_well_is_read(tmp_path):
-    path = tmp_path / "x.nt.gz"
-    path.write_bytes(gzip.compress(FACT * 20_000))
-    assert len(FACT) * 20_000 > 200 * path.stat().st_size
-    assert len(read_ntriples(path).table) == 20_000
-
-
 @pytest.mark.parametrize("damage", [lambda d: d[:-9], lambda d: d[:15], lambda d: b"PK\3\4"])
 def test_damage(tmp_path, damage):
     path = tmp_path / "x.nt.gz"

@@ -17,6 +17,7 @@ TEXT = f"""\
 <{E}anna> <http://www.w3.org/2000/01/rdf-schema#label> "Anne"@fr .
 <{E}anna> <http://www.w3.org/2000/01/rdf-schema#label> "Anna"@en .
 <{E}bob> <http://www.w3.org/2000/01/rdf-schema#label> "B\\u00f6b" .
+<{E}anna> <http://www.w3.org/2000/01/rdf-schema#label> "Annie"@en .
 <{E}anna> <{E}knows> <{E}bob> .
 """
 

@@ -10,7 +10,7 @@ from datasets.own_files import find_files, read_files
 from datasets.preparing import Source, prepare
 from datasets.splitting import SplitOptions
 from datasets.text_format import Format
-from datasets.triples import read_triples, write_triples
+from datasets.triples import write_triples
 from quatre_tf.errors import DataError
 
 CHAIN = [(f"n{i}", relation, f"n{i + 1}") for i in range(30) for relation in ("next", "near")]
@@ -47,6 +47,10 @@ def test_a_file_becomes_a_data_set(tmp_path):
         == len(FACTS)
         == sum(len(graph.split(s)) for s in ("train", "valid", "test"))
     )
+    for split in ("train", "valid", "test"):
+        lines = (tmp_path / "out" / f"{split}.txt").read_text().splitlines()
+        order = [FACTS.index(tuple(line.split("\t"))) for line in lines]
+        assert order == sorted(order), "expected the order of the source"
     assert graph.labels == {"n1": "One, first"}
     assert json.loads((tmp_path / "out" / "report.json").read_text()) == report
     assert report["fingerprint"] == graph.fingerprint
@@ -81,15 +85,18 @@ def test_all_files_of_a_folder(tmp_path):
     (folder / "two.tsv").write_text("".join("\t".join(row) + "\n" for row in FACTS[40:]))
     (folder / "three.nt").write_text(
         '<http://a> <http://b> <http://c> .\n<http://a> <http://b> "1" .\n'
+        '<http://a> <http://www.w3.org/2000/01/rdf-schema#label> "A" .\n'
+        '<http://c> <http://www.w3.org/2000/01/rdf-schema#label> "C" .\n'
     )
-    (folder / "labels.tsv").write_text("n0\tNull\n")
+    (folder / "labels.tsv").write_text("n0\tNull\nhttp://a\tAnna\n")
     (folder / "readme.md").write_text("about")
 
     found = read_files(find_files(folder), Format())
 
     assert list(found.tables) == ["all"]
     assert len(found.tables["all"]) == len(FACTS) + 1
-    assert found.labels == {"n0": "Null"}
+    # The file of labels goes before the labels among the triples.
+    assert found.labels == {"n0": "Null", "http://a": "Anna", "http://c": "C"}
     assert found.literals_left_out == 1
     assert found.notes[-1] == "Not read: readme.md."
 
@@ -237,21 +244,6 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path):
     assert (tmp_path / "real" / "train.txt").exists()
 
 
-def test_labels_are_no_triples_however_their_path_is_spelled(tmp_path, monkeypatch):
-    folder = tmp_path / "in"
-    folder.mkdir()
-    write_csv(folder / "facts.csv", FACTS)
-    (folder / "names.csv").write_text("id,label,kind\nn1,One,node\nn2,Two,node\n")
-    monkeypatch.chdir(tmp_path)
-    for number, labels in enumerate(("in/names.csv", folder / "names.csv", "in/../in/names.csv")):
-        report = prepare(Source("in", labels), tmp_path / f"out{number}")
-        read = report["preparation"]["read"]
-        assert [line.split(";")[0] for line in read] == [
-            "names.csv: 2 labels",
-            f"facts.csv: {len(FACTS)} triples",
-        ]
-
-
 def test_literals_alone_are_no_triples(tmp_path):
     (tmp_path / "x.nt").write_text('<http://a> <http://b> "c" .\n')
     with pytest.raises(DataError, match=r"none but 1 with a literal, which --keep_literals"):
@@ -272,11 +264,3 @@ def test_a_failure_leaves_nothing(tmp_path, monkeypatch):
         prepare(source, tmp_path / "old", overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert len(list((tmp_path / "old").iterdir())) == 4
-
-
-def test_written_triples_are_read_again(tmp_path):
-    columns = [['"a', " b "], ["r", "NA"], ["é,\u2028", "x"]]
-    write_triples(columns, tmp_path / "train.txt")
-    assert [
-        column.to_pylist() for column in read_triples(tmp_path / "train.txt").columns
-    ] == columns

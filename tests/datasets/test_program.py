@@ -79,13 +79,6 @@ def test_a_mistake_is_one_line_and_a_traceback_on_request():
     assert "Traceback" in err
 
 
-def test_a_defect_comes_with_its_traceback():
-    code, _, err = run("--what=defect")
-    assert code == 1
-    assert "Traceback" in err
-    assert "KeyError: 'oops'" in err
-
-
 def test_interruption():
     assert run("--what=interrupt") == (130, "", "Interrupted.\n")
 

@@ -33,15 +33,6 @@ def test_bar_on_a_terminal():
     assert text.rsplit("\r", 2)[1].strip() == ""
 
 
-@pytest.mark.usefixtures("no_delay")
-def test_total_of_what_has_no_length():
-    assert "  0%|" in shown(Terminal(), iter("ab"), total=2)
-
-
-def test_nothing_before_two_seconds():
-    assert shown(Terminal(), ["a", "b"]).strip() == ""
-
-
 def test_status_on_a_terminal_leaves_nothing():
     screen = Terminal()
     with contextlib.redirect_stderr(screen), status("Splitting"):

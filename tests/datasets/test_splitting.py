@@ -86,3 +86,15 @@ def test_too_few_triples(method):
 def test_bad_options(options, message):
     with pytest.raises(DataError, match=message):
         SplitOptions(**options)
+
+
+def test_a_triple_that_cannot_be_held_out_does_not_count():
+    """Each of 30 entities has a leaf, whose triple must stay, and a triple that can then go."""
+    hub, leaf_of_hub, stays, goes = 60, 61, [], []
+    for entity in range(30):
+        stays.append((entity, 0, 30 + entity))
+        goes.append((entity, 0, hub))
+    triples = np.array([*stays, *goes, (hub, 0, leaf_of_hub)])
+    # A quarter of 61 triples is 15.
+    rows = split_triples(triples, 62, 1, SplitOptions(valid_share=0.25, test_share=0.25))
+    assert sorted([*rows["valid"], *rows["test"]]) == list(range(30, 60))

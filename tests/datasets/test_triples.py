@@ -21,13 +21,6 @@ def test_reads_in_order_with_repeats(tmp_path):
     assert rows(table) == [("b", "r", "a"), ("a", "r", "b"), ("b", "r", "a")]
 
 
-def test_reads_compressed(tmp_path):
-    path = tmp_path / "train.tsv.gz"
-    path.write_bytes(gzip.compress(b"a\tr\tb\n"))
-
-    assert rows(read_triples(path)) == [("a", "r", "b")]
-
-
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -105,11 +98,6 @@ def test_a_line_longer_than_a_block_of_the_fast_parser():
     long = b"x" * 3_000_000
     table = parse_triples(b"a\tr\t" + long + b"\nb\tr\t" + long + b"\n", "here")
     assert [row[0] for row in rows(table)] == ["a", "b"]
-
-
-def test_missing_file(tmp_path):
-    with pytest.raises(DataError, match=r"Cannot read .*train\.txt: No such file"):
-        read_triples(tmp_path / "train.txt")
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: b"a\tr\tb\n"])

@@ -8,10 +8,12 @@ from quatre_tf.data.query_batches import Queries, QueryBatches
 
 @pytest.fixture
 def graph():
-    """(a r a), (a r b) twice, (c r b), (b s c)."""
-    columns = ["aaacb", "rrrrs", "abbbc"]
-    split = [list(column) for column in columns]
-    return Graph.from_names("small", {"train": split, "valid": split, "test": split})
+    """Train has (a r a), (a r b) twice, (c r b), (b s c); the others have (c s a), (b r a)."""
+    train, valid, test = (
+        [list(column) for column in columns]
+        for columns in (("aaacb", "rrrrs", "abbbc"), ("c", "s", "a"), ("b", "r", "a"))
+    )
+    return Graph.from_names("small", {"train": train, "valid": valid, "test": test})
 
 
 def take(queries, count, *, batch_size=3, seed=5, start=0):
@@ -92,6 +94,22 @@ def test_candidates_are_distinct_and_hits_are_the_answers_among_them(synthetic_g
         assert set(map(tuple, batch["hits"].tolist())) == expected
         drawn.update(candidates)
     assert drawn == set(range(synthetic_graph.num_entities))
+
+
+def test_candidates_are_drawn_apart_from_the_order_of_the_queries():
+    """With as many entities as queries, the same seed would draw the ids of both alike."""
+    heads, tails = [f"head {i}" for i in range(12, 32)], [f"tail {i}" for i in range(12, 32)]
+    triples = [heads, ["r"] * 20, tails]
+    graph = Graph.from_names("pairs", dict.fromkeys(("train", "valid", "test"), triples))
+    queries = Queries(graph)
+    # Query i is asked with entity i: (head i, r, ?) first, then (?, r, tail i).
+    assert queries.entities.tolist() == list(range(40)) == list(range(graph.num_entities))
+    batches = QueryBatches(queries, batch_size=6, num_candidates=6, seed=2).dataset()
+    taken = list(batches.take(36).as_numpy_iterator())
+    questions = {tuple(sorted(batch["entities"].tolist())) for batch in taken}
+    candidates = {tuple(batch["candidates"].tolist()) for batch in taken}
+    assert len(questions) == len(candidates) == 36
+    assert questions.isdisjoint(candidates)
 
 
 @pytest.mark.parametrize("num_parts", [2, 3])

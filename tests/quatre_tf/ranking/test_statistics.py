@@ -36,7 +36,17 @@ def test_intervals_without_spread():
     assert statistics.bootstrap_intervals(np.array([[0.25]])).tolist() == [[0.25, 0.25]]
 
 
-@pytest.mark.parametrize("differences", [[1, 2, 3, -0.5, 4, 2.5], [1, -2, 3, 1, -4, 1], [0, 0, 1]])
+@pytest.mark.parametrize(
+    "differences",
+    [
+        [1, 2, 3, -0.5, 4, 2.5],
+        [1, -2, 3, 1, -4, 1],
+        [0, 0, 1],
+        # Sums of tenths that should be equal differ in their last bit.
+        [0.1, 0.1, 0.1, -0.1, -0.1, -0.1],
+        [0.1, 0.3, -0.2, 0.6, -0.7, 0.2],
+    ],
+)
 def test_p_values_agree_with_all_sign_flips(differences):
     observed = abs(sum(differences))
     flips = itertools.product([-1, 1], repeat=len(differences))
