@@ -24,9 +24,14 @@ def named(triples):
 
 @pytest.fixture(scope="session")
 def graph():
-    """Three known tails or more of everything; all eight of ("New York", "is a", ?)."""
-    train = [(h, r, (h + r + i) % 8) for h in range(8) for r in range(3) for i in (1, 4)]
+    """All eight tails of ("New York", "is a", ?) are known.
+
+    In train the slots of relation 2 differ: its heads are 0 to 4, its tails 4 to 7. Valid has other
+    heads and tails of it.
+    """
+    train = [(h, r, (h + r + i) % 8) for h in range(8) for r in range(2) for i in (1, 4)]
     train += [(1, 1, t) for t in range(8)]
+    train += [(h, 2, 4 + (h + i) % 4) for h in range(5) for i in (1, 2)]
     valid = [(h, r, (h + 5) % 8) for h in range(8) for r in (0, 2)]
     test = [(h, r, h) for h in range(8) for r in (0, 1)]
     splits = {"train": named(train), "valid": named(valid), "test": named(test)}

@@ -101,14 +101,6 @@ def test_cross_validation_of_noise_is_no_better_than_one_half():
     assert found["calibrated"]["brier"] < 0.27
 
 
-@pytest.mark.parametrize(("rows", "folds"), [(1, 0), (2, 2), (3, 3)])
-def test_few_triples_make_few_folds(rows, folds):
-    scores = np.random.default_rng(0).normal(size=(rows, 11))
-    found = cross_validate(scores, np.zeros(rows, int), num_relations=1)
-    assert found["folds"] == folds
-    assert ("calibrated" in found) == (folds > 0)
-
-
 @pytest.fixture
 def trained(model, graph, tmp_path):
     save_best(model, tmp_path)
@@ -127,12 +119,6 @@ def test_export_takes_the_calibration_of_the_run_or_fits_the_same(trained):
     assert (trained.run_dir / "calibration.json").exists()
     np.testing.assert_array_equal(ask(fresh), ask(written))
     np.testing.assert_array_equal(ask(calibration_of(trained)), ask(written))
-
-
-def test_stored_curves_are_not_fitted_again(trained, monkeypatch):
-    calibrate(trained)
-    monkeypatch.setattr(calibrating, "fit_calibration", None)
-    assert calibration_of(trained) is not None
 
 
 def test_nothing_to_fit_is_a_note(model, graph, tmp_path, capsys):
@@ -162,3 +148,11 @@ def test_triples_without_negatives(capsys, tmp_path, model, graph):
     save_best(model, tmp_path)
     assert calibrate(Trained(model, full, tmp_path)) is None
     assert "cannot be corrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("rows", "folds"), [(1, 0), (2, 2), (3, 3)])
+def test_few_triples_make_few_folds(rows, folds):
+    scores = np.random.default_rng(0).normal(size=(rows, 11))
+    found = cross_validate(scores, np.zeros(rows, int), num_relations=1)
+    assert found["folds"] == folds
+    assert ("calibrated" in found) == (folds > 0)

@@ -149,7 +149,9 @@ def test_a_row_is_the_solution_of_the_documented_problem(
     trained, graph, target_rank, at_once, monkeypatch
 ):
     monkeypatch.setattr(folding, "_FEATURES_AT_ONCE", at_once)
-    folded = fold_in(trained, names(NEW[:2]), target_rank=target_rank)
+    # The first relation has other heads than tails.
+    rows = [["Aland", "%25 größer", "New York"], ["日本", "is a", "Aland"]]
+    folded = fold_in(trained, names(rows), target_rank=target_rank)
     table = trained.model.entities.embeddings.numpy().astype(np.float64)
     num_old = len(table)
     triples = folded.graph.train[-2:]
@@ -162,6 +164,7 @@ def test_a_row_is_the_solution_of_the_documented_problem(
         {h for h, r, _ in graph.train.tolist() if r == triples[0, 1]},
         {t for _, r, t in graph.train.tolist() if r == triples[1, 1]},
     ]
+    assert slots[0] != {t for _, r, t in graph.train.tolist() if r == triples[0, 1]}
     means = [table.mean(axis=0), *(table[sorted(slot)].mean(axis=0) for slot in slots)]
     targets = np.sort(features @ table.T, axis=1)[:, -min(target_rank, num_old)]
     covariance = np.cov(table.T, bias=True)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from quatre_tf.errors import DataError
-from trainers.prediction.formats import Block, Report, as_table, write
+from trainers.prediction.formats import Block, Report, write
 
 COLUMNS = ["head", "rank", "entity", "label", "score", "because"]
 FACT = {
@@ -45,18 +45,6 @@ def test_csv_has_a_header_and_nothing_for_none(capsys):
         row |= {"rank": int(row["rank"]), "score": float(row["score"])}
         row |= {"because": json.loads(row["because"]), "label": row["label"] or None}
     assert rows == expected()
-
-
-@pytest.mark.parametrize(("form", "text"), [("json", "[]\n"), ("csv", ",".join(COLUMNS) + "\n")])
-def test_nothing_is_still_well_formed(capsys, form, text):
-    write(Report(COLUMNS, []), form)
-    assert capsys.readouterr().out == text
-
-
-def test_table_leaves_out_empty_columns():
-    row = {"rank": 1, "entity": "France", "label": None, "score": 1.5, "known_from": "test"}
-    lines = ["rank  entity  score  known from", "1     France  1.500        test"]
-    assert as_table([row]).splitlines() == lines
 
 
 def test_tables_with_titles_and_reasons(capsys):

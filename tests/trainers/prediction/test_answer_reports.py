@@ -111,16 +111,6 @@ def test_explanations_come_with_labels(trained, capsys):
     assert row["because"] == [{**fact, **alike}]
 
 
-def test_no_probability_column_without_a_calibration(trained, capsys, monkeypatch):
-    for module in (predicting, answer_reports):
-        monkeypatch.setattr(module, "calibration_of", lambda _: None)
-    for report in (
-        report_answers(trained, QUESTIONS, Options(2), False),
-        report_missing(trained, "likes", Options(2)),
-    ):
-        assert all("probability" not in row for row in json.loads(written(capsys, report, "json")))
-
-
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

@@ -31,15 +31,6 @@ def test_all_candidates_by_hand():
     ]  # fmt: skip
 
 
-def test_fewer_than_asked_for():
-    """Five heads and five tails of train, less 5 loops and the known ones without a loop."""
-    known = ["ab", "ac", "bd", "ca", "de", "eb", "cb", "ad"]
-    pairs = [pair for pair, _ in found("seen", 999)]
-    assert sorted(pairs) == sorted(
-        h + t for h in "abcde" for t in "abcde" if h != t and h + t not in known
-    )
-
-
 @pytest.mark.parametrize("candidates", ["seen", "all"])
 @pytest.mark.parametrize("reciprocal", [False, True])
 @pytest.mark.parametrize("tiles", [(2, 3), (256, 8192)])
@@ -71,12 +62,3 @@ def test_as_brute_force(family, monkeypatch, candidates, reciprocal, tiles):
 def test_a_broken_model_has_no_plausible_facts():
     with pytest.raises(DataError, match="entities holds NaN or infinite values"):
         found("seen", 3, c=float("nan"))
-
-
-def test_nor_has_one_whose_relations_are_broken():
-    model = small_model()
-    for table in model.weights:
-        if table is not model.entities.embeddings:
-            table.assign(np.full(table.shape, np.nan))
-    with pytest.raises(DataError, match="relations holds NaN or infinite values"):
-        missing_facts(model, small_graph(), 0)

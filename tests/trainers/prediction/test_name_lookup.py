@@ -48,13 +48,6 @@ def test_a_label_of_several_lists_their_names(lookup):
         lookup.name("EL PASO")
 
 
-def test_a_long_list_is_cut():
-    names = [f"Q{i}" for i in range(9)]
-    lookup = NameLookup(Vocabulary(names), dict.fromkeys(names, "Same"))
-    with pytest.raises(DataError, match=r"any of 9: Q0 .*Q4 \(Same\) and 4 more\."):
-        lookup.name("same")
-
-
 def test_unknown_names_have_the_closest_names_and_labels(lookup):
     with pytest.raises(UnknownNameError, match=r"entity 'Springfeld'.*'Springfield'"):
         lookup.name("Springfeld")

@@ -21,7 +21,7 @@ from quatre_tf.errors import ConfigError, DataError, UnknownNameError
 from quatre_tf.ranking.evaluation import evaluate_run
 from quatre_tf.run import Trained, save_best
 from tests.quatre_tf.ranking.evaluations import METRICS, SETS, SIDES, make_evaluation
-from trainers.reporting.analysis import building, embedding_map, names, ranked, records, style
+from trainers.reporting.analysis import building, embedding_map, ranked, records
 from trainers.reporting.analysis.extra import require_extra
 from trainers.training.run_directory import RunDirectory
 
@@ -211,19 +211,6 @@ def test_run_before_its_first_validation(nasty_graph, config, tmp_path):
     ]
 
 
-def test_imported_run_has_no_curves(nasty_graph, config, tmp_path, evaluated):
-    run_dir = make_run(tmp_path / "one", config, nasty_graph)
-    (run_dir / "imported_from.json").write_text("{}")
-    (run_dir / "report").mkdir()
-    (run_dir / "report" / "curves.csv").write_text("of an earlier report\n")
-    report = building.write_report(run_dir).parent
-    text = (report / "index.html").read_text()
-    assert "nothing is recorded" in text
-    assert "learning_rate" not in text
-    assert not (report / "curves.csv").exists()
-    assert (report / "overall.png").exists()
-
-
 def test_runs_that_cannot_be_compared(nasty_graph, config, tmp_path):
     run_dir = make_run(tmp_path / "one", config, nasty_graph)
     countries = make_run(tmp_path / "two", config, catalog.load("countries"))
@@ -298,33 +285,6 @@ def test_map_tells_shared_entities_apart():
     again = embedding_map.make_map(graph, table, ("r", "s"))
     np.testing.assert_array_equal(layout.positions, again.positions)
     assert embedding_map.make_map(graph, table, ("t",)) is None
-
-
-def test_map_draws_at_most_so_many_points(monkeypatch):
-    monkeypatch.setattr(embedding_map, "MAX_POINTS", 20)
-    graph = catalog.load("countries")
-    table = np.random.default_rng(0).normal(size=(graph.num_entities, 4))
-    layout = embedding_map.make_map(graph, table, ("currency", "located_in"))
-    assert np.bincount(layout.groups).tolist() == [6, 6, 6]
-    assert layout.totals.sum() > 20
-
-
-def test_long_names_stay_short_and_apart():
-    long = "/award/award_nominee/award_nominations./award/award_nomination/"
-    twins = [f"/sports/team/{kind}./measurement/dated/{'x' * 20}/currency" for kind in "ab"]
-    full = ["/film/film/genre", f"{long}award", f"{long}award_nominee", *twins]
-    short = names.shorten(full, limit=30)
-    assert list(short) == full
-    assert len(set(short.values())) == len(full)
-    assert max(map(len, short.values())) <= 33
-    assert short["/film/film/genre"] == "/film/film/genre"
-    assert short[f"{long}award"] == "…/award/award_nomination/award"
-    assert short[twins[0]] == "…a./…/currency"
-
-
-def test_text_of_pictures_is_taken_letter_by_letter():
-    assert style.plain("_hypernym") == "hypernym"
-    assert style.plain("$x$") == r"\$x\$"
 
 
 def test_missing_extra_is_one_line(monkeypatch):

@@ -10,13 +10,10 @@ from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.hparams import metadata
 
 from quatre_tf.run import load_trained
-from tests.quatre_tf.ranking.small_graph import small_graph
 from tests.trainers.conftest import read_records
 from tests.trainers.reporting.summary_events import read_tensors, read_values
 from trainers.reporting.tensorboard.hparams import FOLDER
-from trainers.reporting.tensorboard.writer import Summaries
 from trainers.training.fitting import fit
-from trainers.training.run_directory import RunDirectory
 
 TABLES = {"entities", "relation", "head_rotation", "tail_rotation"}
 
@@ -122,14 +119,3 @@ def _check_projector(run_dir):
     ids = trained.graph.entities.ids([line.split("\t")[1] for line in lines])
     assert sorted(ids) == list(range(24))
     np.testing.assert_array_equal(points, trained.model.entities.embeddings.numpy()[ids])
-
-
-def test_projector_is_no_run_of_its_own():
-    """TensorBoard looks for a checkpoint in the folder of a run and in the one above."""
-    assert len(FOLDER.parts) > 1
-
-
-def test_settings_are_there_before_the_first_validation(config, tmp_path):
-    Summaries(RunDirectory(tmp_path), config, small_graph())
-    logged = read_tensors(tmp_path / "tensorboard")
-    assert set(logged) == {"run/settings", "custom_scalars__config__"}

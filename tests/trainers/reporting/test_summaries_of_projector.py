@@ -40,11 +40,3 @@ def test_each_row_belongs_to_its_point(tmp_path):
     assert lines == ROWS
     assert (points.dtype, points.shape) == (np.float32, (6, 4))
     assert points[:, 0].tolist() == [NUMBERS[line.split("\t")[1]] for line in lines]
-
-
-def test_the_most_frequent_entities(tmp_path, monkeypatch):
-    monkeypatch.setattr(projector, "NUM_ENTITIES", 3)
-    projector.write_projector(tmp_path, small_model(), small_graph())
-    points, lines = written(tmp_path)
-    assert [line.split("\t")[1] for line in lines] == ["b", "a", "c"]
-    assert points[:, 0].tolist() == [2.0, 1.0, 2.0]

@@ -63,29 +63,6 @@ def test_relations_are_numbered_by_frequency_and_safe(tmp_path):
     assert tags == {"valid/per_relation/01_near", "valid/per_relation/02_film.genre"}
 
 
-def test_only_the_most_frequent_relations(tmp_path, monkeypatch):
-    monkeypatch.setattr("trainers.reporting.tensorboard.validation.NUM_RELATIONS", 1)
-    train = [("a", "r", "b"), ("b", "s", "c")]
-    valid = [("a", "s", "c"), ("b", "s", "a"), ("c", "r", "b")]
-    tags = written(tmp_path, graph_of(train, valid), QuatRE(3, 2, 1))
-    assert [tag for tag in tags if tag.startswith("valid/")] == ["valid/per_relation/01_s"]
-
-
-def test_norm_is_read_in_parts(monkeypatch, rng):
-    monkeypatch.setattr(table_norms, "_FLOATS_AT_ONCE", 24)
-    model, values = QuatRE(7, 1, 2), rng.normal(size=(7, 8))
-    model.entities.embeddings.assign(values)
-    assert table_norms.frobenius_norm(model.entities) == pytest.approx(np.linalg.norm(values))
-
-
-def test_rows_are_sampled_within_a_bound(monkeypatch):
-    monkeypatch.setattr(table_norms, "NUM_QUATERNIONS", 6)
-    table = QuatRE(10, 1, 2).entities
-    rows = table_norms.sample_rows(table, seed=1)
-    assert len(set(rows)) == 3
-    np.testing.assert_array_equal(rows, table_norms.sample_rows(table, seed=1))
-
-
 def test_rotation_angles():
     """Of the quaternions 2, 3j and -1 - i."""
     model = QuatRE(1, 3, 1, variant="quate", normalize_relations=False)

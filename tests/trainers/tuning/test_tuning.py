@@ -149,25 +149,6 @@ def test_best_by_the_mean_over_seeds(search, training, tmp_path):
         assert (f" --{name}={value} " in best["command"]) == (value != preset)
 
 
-def test_judged_over_more_seeds_comes_first(search, training, tmp_path):
-    training.fails = ("trial-002-seed6",)
-    results = run_search(search, tmp_path)
-    first, second = summarize(search, results)["configurations"]
-    assert (first["trial"], list(first["values"])) == (1, ["5", "6"])
-    assert (second["trial"], list(second["values"])) == (2, ["5"])
-
-
-def test_text(search, training, tmp_path):
-    text = search_text(search, run_search(search, tmp_path))
-    title, seeds, winner = text.split("\n\n")
-    lines = title.splitlines()
-    assert lines[0] == "Search on umls, recipe strong: 8 runs"
-    assert lines[2].split()[0] == "trial-002-seed6"
-    assert lines[2].split()[-1] == "0.5100"
-    assert "trial-002  0.5050 [0.5000, 0.5100]   5, 6" in seeds
-    assert f"python -m trainers.fit --run_dir={tmp_path}/trial-002-seed5 --resume" in winner
-
-
 @pytest.mark.parametrize("interrupted", [("trial-002-seed5", 1), ("trial-006-seed5", 3)])
 def test_interrupted_search_goes_on_to_the_same_figures(search, training, tmp_path, interrupted):
     run_search(search, tmp_path / "whole")
@@ -185,15 +166,6 @@ def test_interrupted_search_goes_on_to_the_same_figures(search, training, tmp_pa
     assert parts == whole
 
 
-def test_killed_after_the_last_judgement_is_not_trained_again(search, training, tmp_path):
-    """The verdict is found again from the validations that are there."""
-    results = run_search(search, tmp_path)
-    (tmp_path / "trial-003-seed5" / "trial.json").unlink()
-    training.calls.clear()
-    assert run_search(search, tmp_path) == results
-    assert training.calls == []
-
-
 def test_failed_trial_is_noted_and_the_search_goes_on(search, training, tmp_path, capsys):
     training.fails = ("trial-001-seed5", "trial-002-seed5")
     results = run_search(search, tmp_path)
@@ -205,14 +177,6 @@ def test_failed_trial_is_noted_and_the_search_goes_on(search, training, tmp_path
     training.calls.clear()
     assert run_search(search, tmp_path) == results
     assert training.calls == []
-
-
-def test_more_trials_go_on_with_the_folder(search, training, tmp_path):
-    run_search(dataclasses.replace(search, trials=2), tmp_path)
-    training.calls.clear()
-    results = run_search(search, tmp_path)
-    assert [name for name, _ in training.calls] == [f"trial-00{n}-seed5" for n in range(3, 7)]
-    assert tuple(result.state for result in results[:6]) == STATES
 
 
 def test_budget_stops_new_trials_and_keeps_a_share_for_the_finalists(search, training, tmp_path):
@@ -287,3 +251,28 @@ def test_grid_of_the_paper_is_not_pruned(training, tmp_path):
     assert {(result.state, result.epochs) for result in results} == {("completed", 3.0)}
     # Hits@10 is what chooses here, and all have the same: the first is named.
     assert search_text(search, results).splitlines()[-1].strip() == command_of(results[0].config)
+
+
+def test_judged_over_more_seeds_comes_first(search, training, tmp_path):
+    training.fails = ("trial-002-seed6",)
+    results = run_search(search, tmp_path)
+    first, second = summarize(search, results)["configurations"]
+    assert (first["trial"], list(first["values"])) == (1, ["5", "6"])
+    assert (second["trial"], list(second["values"])) == (2, ["5"])
+
+
+def test_killed_after_the_last_judgement_is_not_trained_again(search, training, tmp_path):
+    """The verdict is found again from the validations that are there."""
+    results = run_search(search, tmp_path)
+    (tmp_path / "trial-003-seed5" / "trial.json").unlink()
+    training.calls.clear()
+    assert run_search(search, tmp_path) == results
+    assert training.calls == []
+
+
+def test_more_trials_go_on_with_the_folder(search, training, tmp_path):
+    run_search(dataclasses.replace(search, trials=2), tmp_path)
+    training.calls.clear()
+    results = run_search(search, tmp_path)
+    assert [name for name, _ in training.calls] == [f"trial-00{n}-seed5" for n in range(3, 7)]
+    assert tuple(result.state for result in results[:6]) == STATES

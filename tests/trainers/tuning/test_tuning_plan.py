@@ -29,14 +29,6 @@ def test_grid_of_the_paper_in_its_order():
     assert walked == expected
 
 
-def test_given_settings_are_fixed_and_trials_cut_the_grid():
-    fixed = {"embedding_dim": 256, "num_negatives": 5, "learning_rate": 0.1}
-    search = Search("wn18rr", settings=fixed, trials=2)
-    assert points(search) == [{"l2": 0.05}, {"l2": 0.1}]
-    assert search.config({"l2": 0.1}, 7).learning_rate == 0.1
-    assert Search("wn18rr", settings=fixed, trials=9).num_trials == 4
-
-
 # N3 and DURA add up: of the two only that is searched which the preset has.
 @pytest.mark.parametrize(("recipe", "without"), [("strong", "dura"), ("sampled", "n3")])
 def test_random_configurations_lie_in_the_space(recipe, without):
