@@ -22,6 +22,7 @@ from datasets import catalog
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.errors import ConfigError
 from trainers import setting_flags
+from trainers.training.presets import replacement_note
 from trainers.tuning.plan import SPACES, Search, recipe_of
 
 _DATASET = flags.DEFINE_string(
@@ -76,6 +77,8 @@ def _search() -> Search:
     catalog.check(_DATASET.value)
     settings = _SETTINGS.given()
     recipe = recipe_of(_SPACE.value, settings.pop("recipe", None))
+    if note := replacement_note(_DATASET.value, recipe, settings):
+        sys.stderr.write(f"{note}\n")
     return Search(
         _DATASET.value,
         recipe,
