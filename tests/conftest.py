@@ -38,9 +38,11 @@ FAST = (
     "tests/saved_models/test_scorer.py",
     "tests/trainers/training/test_config.py",
     "tests/trainers/training/test_fitting.py::test_resumed_run_equals_the_uninterrupted_one[config]",
+    "tests/trainers/training/test_outer_loop.py",
     "tests/trainers/training/test_planning.py",
     "tests/trainers/training/test_presets.py",
-    "tests/trainers/training/test_wiring",
+    "tests/trainers/training/test_settings.py",
+    "tests/trainers/training/test_steps.py",
 )
 
 # TensorFlow in a test process holds this much.

@@ -29,14 +29,17 @@ def unit(q):
     return q / np.sqrt(np.sum(q**2, axis=-2, keepdims=True))
 
 
-def scores(heads, relations, tails, head_rotations=None, tail_rotations=None):
+def scores(
+    heads, relations, tails, head_rotations=None, tail_rotations=None, normalize_relations=True
+):
     """f(h, r, t) of rows [batch, 4n], unfolded; a rotation left out is 1 (QuatE, ablations)."""
     head, tail = split(heads), split(tails)
     if head_rotations is not None:
         head = hamilton(head, unit(split(head_rotations)))
     if tail_rotations is not None:
         tail = hamilton(tail, unit(split(tail_rotations)))
-    return np.sum(hamilton(head, unit(split(relations))) * tail, axis=(-2, -1))
+    relation = unit(split(relations)) if normalize_relations else split(relations)
+    return np.sum(hamilton(head, relation) * tail, axis=(-2, -1))
 
 
 def model_scores(model, triples):
@@ -55,3 +58,161 @@ def adagrad(variable, accumulator, gradient, learning_rate, epsilon):
     """One dense step in PyTorch's form; returns the new variable and accumulator."""
     accumulator = accumulator + gradient**2
     return variable - learning_rate * gradient / (np.sqrt(accumulator) + epsilon), accumulator
+
+
+# Training. `tables` maps "entity", "relation" and, where they are learned, "head_rotation" and
+# "tail_rotation" to rows [rows, 4n]. An objective takes tables and returns (loss, regularization).
+
+
+def table_scores(tables, triples, normalize_relations):
+    """Unfolded scores of triples [batch, 3]."""
+    h, r, t = np.asarray(triples).T
+    rotations = [
+        tables[name][r] if name in tables else None for name in ("head_rotation", "tail_rotation")
+    ]
+    return scores(
+        tables["entity"][h],
+        tables["relation"][r],
+        tables["entity"][t],
+        *rotations,
+        normalize_relations=normalize_relations,
+    )
+
+
+def sampled_logistic(tables, triples, labels, *, l2, normalize_relations):
+    """The paper's objective on triples [batch, 3] and labels [batch], 1 or -1."""
+    loss = np.mean(np.logaddexp(0.0, -labels * table_scores(tables, triples, normalize_relations)))
+    h, r, t = triples.T
+    gathered = [tables["entity"][h], tables["entity"][t]]
+    gathered += [table[r] for name, table in tables.items() if name != "entity"]
+    return loss, l2 * sum(4.0 * np.mean(rows**2) for rows in gathered)
+
+
+def query_triples(tables, entities, relations, candidates):
+    """The triples [batch, 3] of queries and candidates, all [batch].
+
+    A relation r below the rows of its table asks for tails, (entity, r, candidate); one beyond them
+    for heads, (candidate, r - rows, entity).
+    """
+    rows = len(tables["relation"])
+    asks_tail = relations < rows
+    heads, tails = (
+        np.where(asks_tail, entities, candidates),
+        np.where(asks_tail, candidates, entities),
+    )
+    return np.stack([heads, relations % rows, tails], axis=1)
+
+
+def softmax(
+    tables,
+    entities,
+    relations,
+    is_target,
+    *,
+    num_targets,
+    num_query_relations,
+    normalize_relations,
+    candidates=None,
+    n3=0.0,
+    dura=0.0,
+    relation_prediction=0.0,
+):
+    """The softmax objective: a sum over all targets of the queries, divided by `num_targets`.
+
+    Args:
+        tables: The tables.
+        entities: [queries], the entity of each query.
+        relations: [queries], its relation; see `query_triples`.
+        is_target: [queries, entities] bool.
+        num_targets: What the sums are divided by.
+        num_query_relations: How many relations a query may have.
+        normalize_relations: Whether v_r is normalized.
+        candidates: The sampled entities; None for a softmax over all.
+        n3: Weight of N3.
+        dura: Weight of DURA.
+        relation_prediction: Weight of the cross-entropy of the relation.
+    """
+    num_queries, num_entities = is_target.shape
+    asked = query_triples(
+        tables,
+        np.repeat(entities, num_entities),
+        np.repeat(relations, num_entities),
+        np.tile(np.arange(num_entities), num_queries),
+    )
+    f = table_scores(tables, asked, normalize_relations).reshape(is_target.shape)
+    if candidates is None:
+        powers = np.exp(f)
+    else:
+        is_sampled = np.isin(np.arange(num_entities), candidates)
+        corrected = np.exp(f + np.log(num_entities / len(candidates)))
+        powers = np.where(is_target, np.exp(f), np.where(is_sampled, corrected, 0.0))
+    queries, targets = np.nonzero(is_target)
+    loss = np.sum(np.log(np.sum(powers, axis=1))[queries] - f[queries, targets])
+
+    head = split(tables["entity"])[entities[queries]]
+    tail = split(tables["entity"])[targets]
+    # The other rotations of a query have the modulus 1.
+    vector = split(tables["relation"])[relations[queries] % len(tables["relation"])]
+    vector = unit(vector) if normalize_relations else vector
+    regularization = n3 * sum(np.sum(modulus(q) ** 3) for q in (head, vector, tail))
+    query = hamilton(head, vector)
+    regularization += dura * sum(np.sum(modulus(q) ** 2) for q in (head, query, tail))
+
+    if relation_prediction:
+        count = len(targets)
+        asked = query_triples(
+            tables,
+            np.repeat(entities[queries], num_query_relations),
+            np.tile(np.arange(num_query_relations), count),
+            np.repeat(targets, num_query_relations),
+        )
+        g = table_scores(tables, asked, normalize_relations).reshape(count, num_query_relations)
+        found = g[np.arange(count), relations[queries]]
+        loss += relation_prediction * np.sum(np.log(np.sum(np.exp(g), axis=1)) - found)
+    return loss / num_targets, regularization / num_targets
+
+
+def modulus(q):
+    return np.sqrt(np.sum(q**2, axis=-2))
+
+
+def central_differences(objective, tables, step=1e-5):
+    """The gradient of loss + regularization, one number of the tables at a time."""
+    gradients = {name: np.zeros(table.shape) for name, table in tables.items()}
+    for name, table in tables.items():
+        for place in np.ndindex(table.shape):
+            values = []
+            for shift in (step, -step):
+                moved = {**tables, name: table.copy()}
+                moved[name][place] += shift
+                values.append(sum(objective(moved)))
+            gradients[name][place] = (values[0] - values[1]) / (2.0 * step)
+    return gradients
+
+
+def global_norm(gradients):
+    return np.sqrt(sum(np.sum(gradient**2) for gradient in gradients.values()))
+
+
+def training_step(tables, accumulators, objective, *, learning_rate, clip_norm=0.0):
+    """One step of Adagrad; a `clip_norm` bounds the global norm of the gradient.
+
+    Returns:
+        The new tables and accumulators; the loss, the regularization and the norm of the gradient
+        before clipping, all before the step.
+    """
+    loss, regularization = objective(tables)
+    gradients = central_differences(objective, tables)
+    norm = global_norm(gradients)
+    scale = clip_norm / norm if clip_norm and norm > clip_norm else 1.0
+    updates = {
+        name: adagrad(table, accumulators[name], scale * gradients[name], learning_rate, 1e-10)
+        for name, table in tables.items()
+    }
+    tables, accumulators = ({name: pair[i] for name, pair in updates.items()} for i in (0, 1))
+    return tables, accumulators, (loss, regularization, norm)
+
+
+def linear_decay(learning_rate, step, last_step):
+    """From `learning_rate` at step 0 to 0 at `last_step`."""
+    return learning_rate * (last_step - step) / last_step

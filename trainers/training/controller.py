@@ -47,10 +47,15 @@ class Clock:
     """Wall time of a run over all its sessions, in seconds: the chief's.
 
     Args:
-        started: `time.monotonic()` when this session began.
+        started: `Clock.now()` when this session began.
         before: What the sessions before took.
         strategy: Its workers read the clock together, so that they decide alike.
+
+    Attributes:
+        now: Returns the time in seconds since some fixed moment. Tests replace it.
     """
+
+    now: Callable[[], float] = staticmethod(time.monotonic)
 
     def __init__(self, started: float, before: float, strategy: tf.distribute.Strategy):
         self._start, self._strategy = started - before, strategy
@@ -59,7 +64,7 @@ class Clock:
     @property
     def seconds(self) -> float:
         """Since the run began; `last` is what was read last, for a worker on its own."""
-        self.last = chief_value(self._strategy, time.monotonic() - self._start)
+        self.last = chief_value(self._strategy, self.now() - self._start)
         return self.last
 
 

@@ -5,7 +5,6 @@ import dataclasses
 import json
 import os
 import pathlib
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -115,7 +114,7 @@ def _begun(
     config: TrainConfig, run_dir: pathlib.Path, resume: bool, data_dir: Any, manual_dir: Any
 ) -> Iterator[_Session]:
     """Begins a run, or takes up the one that is there."""
-    started = time.monotonic()
+    started = Clock.now()
     run = RunDirectory(run_dir)
     with _explained(run):
         _check_fresh(run, resume)
