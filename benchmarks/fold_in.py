@@ -13,7 +13,6 @@ other half is reported. Trainings that --work_dir holds are not repeated.
 """
 
 import dataclasses
-import pathlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from absl import flags
 from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
 from datasets.text_table import table
+from quatre_tf.paths import user_path
 from trainers.training import presets
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _train_both(graph: "Graph", held_out: np.ndarray) -> tuple["Trained", "Train
     given = {"embedding_dim": _EMBEDDING_DIM.value, "epochs": _EPOCHS.value}
     given = {name: value for name, value in given.items() if value is not None}
     config = presets.resolve(_DATASET.value, _RECIPE.value, given)
-    work_dir = pathlib.Path(_WORK_DIR.value).expanduser()
+    work_dir = user_path(_WORK_DIR.value)
     folder = work_dir / "graph_without"
     folder.mkdir(parents=True, exist_ok=True)
     for split in SPLITS:

@@ -24,6 +24,7 @@ from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
 from datasets.text_table import table
 from quatre_tf.errors import DataError
+from quatre_tf.paths import user_path
 from trainers.training import presets
 
 PEERS = {"pykeen": "PyKEEN", "biggraph": "PyTorch-BigGraph"}
@@ -108,7 +109,7 @@ def define_flags() -> None:
 def main(argv: Sequence[str]) -> None:
     """Measures and prints."""
     del argv
-    peer, envs = flags.FLAGS.peer, pathlib.Path(flags.FLAGS.envs).expanduser().absolute()
+    peer, envs = flags.FLAGS.peer, user_path(flags.FLAGS.envs).absolute()
     python = envs / peer / "bin" / "python"
     if not python.exists():
         raise DataError(f"{python} does not exist. docs/peers.md has the commands to create it.")

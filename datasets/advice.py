@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
+from quatre_tf.paths import printable
 
 # Train triples below which a relation is hardly learned.
 _FEW = 10
@@ -21,6 +22,7 @@ _NOISE = 5.0
 # How far below the wanted share a split may stay.
 _SHARE_MISSED = 0.9
 _SHOWN_NAMES = 3
+_MAX_NAME = 60
 
 
 def advice(graph: Graph, facts: Mapping[str, Any]) -> dict[str, str]:
@@ -136,7 +138,9 @@ def _alike(graph: Graph) -> Iterator[tuple[str, str]]:
         if number:
             # A stable order puts the names that are alike side by side.
             order = np.argsort(encoded, kind="stable")
-            alike = [repr(name) for name in names[order[counts[encoded[order]] > 1][:2]]]
+            alike = [
+                repr(name[:_MAX_NAME]) for name in names[order[counts[encoded[order]] > 1][:2]]
+            ]
             yield (
                 f"{kind}_alike",
                 f"{number:,} names of {kind} are there in more than one spelling, of other case,"
@@ -172,5 +176,5 @@ def _preparation(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, 
 
 
 def _list(names: Sequence[str], number: int) -> str:
-    shown = list(names)[:_SHOWN_NAMES]
+    shown = [printable(name, _MAX_NAME) for name in names[:_SHOWN_NAMES]]
     return ", ".join(shown) + (", ..." if number > len(shown) else "")

@@ -8,6 +8,7 @@ from datasets import folders
 from datasets.benchmarks import BENCHMARKS
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError, UnknownNameError
+from quatre_tf.paths import printable, user_path
 
 NAMES = (*BENCHMARKS, "countries")
 
@@ -55,21 +56,21 @@ def check(dataset: str) -> None:
 
 def _folder(dataset: str) -> pathlib.Path:
     """Returns the folder meant by `dataset`; raises the error that helps most if there is none."""
-    path = pathlib.Path(dataset).expanduser()
+    path = user_path(dataset)
     if dataset and os.path.isdir(path):
         return path
-    if os.path.isfile(path):
+    if os.path.exists(path):
         raise DataError(
-            f"{dataset} is a file. Expected the path of a folder with train.txt, valid.txt and"
-            " test.txt."
+            f"{dataset} is not a folder. Expected the path of a folder with train.txt, valid.txt"
+            " and test.txt."
         )
     if os.sep in dataset or dataset.startswith(("~", ".")):
         raise DataError(
-            f"There is no folder {dataset}. Expected the path of a folder with train.txt,"
-            f" valid.txt and test.txt, or one of {', '.join(NAMES)}."
+            f"There is no folder {printable(dataset)}. Expected the path of a folder with"
+            f" train.txt, valid.txt and test.txt, or one of {', '.join(NAMES)}."
         )
     raise UnknownNameError(
-        dataset,
+        printable(dataset),
         kind="dataset",
         suggestions=difflib.get_close_matches(dataset.lower(), NAMES, n=1),
         hint=f"Available: {', '.join(NAMES)}, or the path of a folder with train.txt, valid.txt"

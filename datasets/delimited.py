@@ -4,6 +4,7 @@
 """
 
 import csv
+import functools
 import itertools
 import pathlib
 from collections.abc import Mapping
@@ -13,10 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from datasets.text_format import UNKNOWN, Format, Layout, detect, numbered_rows, shown
-from datasets.triples import read_bytes, without_mark
+from datasets.triples import BYTE_ORDER_MARK, STANDARD_INPUT, read_bytes, without_mark
 from quatre_tf.errors import DataError
 
-_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # What no name may hold, because a line of a split file could not.
 _UNWRITABLE = "[\t\n\r\x00]"
 
@@ -39,6 +39,7 @@ def read_columns(
             fit, or has a name that is empty or holds a TAB, line break or NUL character.
     """
     data = without_mark(read_bytes(path))
+    path = "standard input" if pathlib.Path(path) == STANDARD_INPUT else path
     if not data.strip():
         raise DataError(
             f"{path}: expected {', '.join(roles)} in each line, received an empty file."
@@ -48,7 +49,7 @@ def read_columns(
         table = _parse_fast(data, layout, list(roles))
     except pa.ArrowInvalid:
         table = None
-    if table is None or _is_suspicious(table):
+    if table is None or BYTE_ORDER_MARK in data or _is_suspicious(table, layout):
         table = _parse_slowly(data, str(path), layout, list(roles))
     if not len(table):
         raise DataError(f"{path}: expected lines after the header, received none.")
@@ -79,14 +80,28 @@ def _parse_fast(data: bytes, layout: Layout, roles: list[str]) -> pa.Table:
     return table.rename_columns(roles).unify_dictionaries()
 
 
-def _is_suspicious(table: pa.Table) -> bool:
-    """Tells whether a name is empty or cannot be written; `_parse_slowly` says where."""
+def _is_suspicious(table: pa.Table, layout: Layout) -> bool:
+    """Tells whether a name or a line may be an error; `_parse_slowly` says where."""
+    if layout.header and _has_row(table, [layout.first[place] for place in layout.places]):
+        return True
     distinct = [column.chunk(0).dictionary for column in table.columns if len(column)]
     return any(
         pc.index(pc.utf8_trim_whitespace(names), "").as_py() >= 0
         or pc.any(pc.match_substring_regex(names, _UNWRITABLE)).as_py()
         for names in distinct
     )
+
+
+def _has_row(table: pa.Table, names: list[str]) -> bool:
+    """Tells whether a row holds these names, white space around them left aside."""
+    if not len(table):
+        return False
+    columns = (column.combine_chunks() for column in table.columns)
+    found = [
+        pc.equal(pc.utf8_trim_whitespace(column.dictionary), name).take(column.indices)
+        for column, name in zip(columns, names, strict=True)
+    ]
+    return pc.any(functools.reduce(pc.and_, found)).as_py()
 
 
 def _parse_slowly(data: bytes, origin: str, layout: Layout, roles: list[str]) -> pa.Table:
@@ -118,11 +133,10 @@ def _decoded(data: bytes, origin: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        encoding = "utf-16" if data.startswith(_UTF_16_MARKS) else "latin1"
         raise DataError(
             f"{origin}:{line}: expected UTF-8 text, received"
             f" {data[max(0, error.start - 20) : error.end + 20]!r}. Save it as UTF-8, for example"
-            f" with: iconv -f {encoding} -t utf-8."
+            " with: iconv -f latin1 -t utf-8."
         ) from error
 
 
@@ -133,6 +147,14 @@ def _check_row(fields: list[str], layout: Layout, roles: list[str], where: str) 
             f"{where}: expected {len(layout.first)} fields as in the first line, received"
             f" {len(fields)}: {shown(text)}. Mend the line; quote fields that hold the delimiter."
         )
+    if fields[0].startswith(BYTE_ORDER_MARK.decode()):
+        raise DataError(
+            f"{where}: expected a byte order mark at the start of the file only, received"
+            f" {shown(text)}: files were joined that begin with one. Remove it (and, if it is one,"
+            " the second header)."
+        )
+    if layout.header and tuple(field.strip() for field in fields) == layout.first:
+        raise DataError(f"{where}: the header is there a second time. Remove the line.")
     for role, place in zip(roles, layout.places, strict=True):
         if not fields[place].strip():
             raise DataError(

@@ -5,8 +5,10 @@ from typing import Any
 
 from datasets.text_table import table
 from quatre_tf.data.encoding import SPLITS
+from quatre_tf.paths import printable
 
 _ROWS = 12
+_MAX_WARNING = 2000
 
 
 def description_text(facts: Mapping[str, Any]) -> str:
@@ -23,8 +25,8 @@ def _counts(facts: Mapping[str, Any]) -> str:
     labels = f", {counts['labels']:,} labels" if counts["labels"] else ""
     sizes = ", ".join(f"{split} {counts[split]:,}" for split in SPLITS)
     return (
-        f"{facts['name']}: {counts['entities']:,} entities, {counts['relations']:,} relations"
-        f"{labels}\ntriples: {sizes}"
+        f"{printable(facts['name'])}: {counts['entities']:,} entities,"
+        f" {counts['relations']:,} relations{labels}\ntriples: {sizes}"
     )
 
 
@@ -88,7 +90,9 @@ def _leakage(facts: Mapping[str, Any]) -> str:
 def _warnings(facts: Mapping[str, Any]) -> str:
     if not facts["warnings"]:
         return "No warnings."
-    return "\n".join(f"Warning: {message}" for message in facts["warnings"].values())
+    return "\n".join(
+        f"Warning: {printable(message, _MAX_WARNING)}" for message in facts["warnings"].values()
+    )
 
 
 def _more(rows: list) -> str:

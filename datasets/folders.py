@@ -1,5 +1,6 @@
 """Reading a graph from a folder of text files."""
 
+import os
 import pathlib
 
 from datasets.triples import read_triples
@@ -34,7 +35,7 @@ def read_graph(folder: str | pathlib.Path, name: str | None = None) -> Graph:
 def _split_file(folder: pathlib.Path, split: str) -> pathlib.Path:
     accepted = [folder / f"{split}{suffix}" for suffix in _SUFFIXES]
     try:
-        present = [path for path in accepted if path.is_file()]
+        present = [path for path in accepted if os.path.lexists(path)]
     except OSError as error:
         raise DataError(f"Cannot read {folder}: {error.strerror}.") from error
     if len(present) == 1:

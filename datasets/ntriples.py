@@ -17,6 +17,7 @@ import pyarrow as pa
 from datasets.gunzip import Gunzip
 from datasets.triples import COLUMNS
 from quatre_tf.errors import DataError
+from quatre_tf.paths import check_regular, printable
 
 _LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 
@@ -85,12 +86,13 @@ def _statements(path: str | pathlib.Path, scope: str) -> Iterator[tuple[str, str
         Gunzip if path.suffix.lower() == ".gz" else functools.partial(open, mode="rb")
     )
     try:
+        check_regular(path)
         with opened(path) as file:
             for quad in pyoxigraph.parse(file, format=pyoxigraph.RdfFormat.N_TRIPLES):
                 if isinstance(quad.object, pyoxigraph.Triple):
                     raise DataError(
                         f"{path}: expected names and literals, received a triple as the object of"
-                        f" {quad.subject} {quad.predicate}. Remove it."
+                        f" {printable(f'{quad.subject} {quad.predicate}', 200)}. Remove it."
                     )
                 literal = quad.object if isinstance(quad.object, pyoxigraph.Literal) else None
                 head, tail = _name(quad.subject, scope), _name(quad.object, scope)
@@ -98,8 +100,8 @@ def _statements(path: str | pathlib.Path, scope: str) -> Iterator[tuple[str, str
     except SyntaxError as error:
         problem = " ".join(str(error.msg).partition(": ")[2].split())
         raise DataError(
-            f"{path}:{error.lineno}: expected a line of N-Triples, received an error: {problem}."
-            " Mend the line or remove it."
+            f"{path}:{error.lineno}: expected a line of N-Triples, received an error:"
+            f" {printable(problem)}. Mend the line or remove it."
         ) from error
     except MemoryError as error:
         raise DataError(

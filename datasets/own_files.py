@@ -10,8 +10,10 @@ import pyarrow as pa
 from datasets.delimited import read_columns
 from datasets.ntriples import NTriples, read_ntriples
 from datasets.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
+from datasets.triples import STANDARD_INPUT
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.errors import DataError
+from quatre_tf.paths import printable, user_path
 
 _SUFFIXES = (".txt", ".tsv", ".csv", ".nt")
 _LABELS = "labels"
@@ -61,20 +63,23 @@ def find_files(source: str | os.PathLike, labels: str | os.PathLike | None = Non
     """Finds the files of an input.
 
     Args:
-        source: A file; or a folder with train, valid and test, or with other files, all of which
-            are taken for triples (.txt, .tsv, .csv, .nt; each also .gz). A file called labels
-            is taken for labels.
+        source: A file; "-", standard input; or a folder with train, valid and test, or with other
+            files, all of which are taken for triples (.txt, .tsv, .csv, .nt; each also .gz). A file
+            called labels is taken for labels.
         labels: A file of labels, instead of the one in the folder.
 
     Raises:
         DataError: There is no such file or folder, nothing to read in it, or a part of the splits.
     """
-    source = pathlib.Path(source).expanduser()
-    named = pathlib.Path(labels).expanduser() if labels else None
-    if os.path.isfile(source):
+    source = user_path(source)
+    named = user_path(labels) if labels else None
+    if source == STANDARD_INPUT or (os.path.exists(source) and not os.path.isdir(source)):
         return OwnFiles({"all": [source]}, named, [])
     if not os.path.isdir(source):
-        raise DataError(f"There is no file or folder {source}. Expected by --input: your triples.")
+        raise DataError(
+            f"There is no file or folder {printable(str(source))}. Expected by --input: your"
+            " triples."
+        )
     visible = _visible(source)
     # However its path is spelled.
     taken = named.resolve() if named else None
@@ -111,7 +116,9 @@ def read_files(files: OwnFiles, given: Format, *, keep_literals: bool = False) -
 
 def _visible(folder: pathlib.Path) -> list[pathlib.Path]:
     try:
-        return sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
+        return sorted(
+            path for path in folder.iterdir() if not path.is_dir() and path.name[0] != "."
+        )
     except OSError as error:
         raise DataError(f"Cannot read {folder}: {error.strerror}.") from error
 

@@ -15,8 +15,8 @@ from datasets.program import run_program
 _INPUT = flags.DEFINE_string(
     "input",
     None,
-    "A file, or a folder: with train, valid and test, which are kept, or with other files, all of "
-    "which are taken for triples.",
+    "A file, - for standard input, or a folder: with train, valid and test, which are kept, or "
+    "with other files, all of which are taken for triples.",
     required=True,
 )
 _OUTPUT = flags.DEFINE_string("output", None, "The folder to write.", required=True)

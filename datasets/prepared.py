@@ -22,6 +22,7 @@ from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.labels import read_labels
 from quatre_tf.errors import DataError
+from quatre_tf.paths import user_path
 
 _PARSED_AT_ONCE = 16_384
 
@@ -37,7 +38,7 @@ def load(
     Raises:
         DataError: When it cannot be had, is not what was published, or cannot be written or read.
     """
-    data_folder = pathlib.Path(data_dir).expanduser() if data_dir else None
+    data_folder = user_path(data_dir) if data_dir else None
     builder = BUILDERS[benchmark.name](data_dir=data_folder)
     manual_folder = _manual_folder(manual_dir)
     if not _is_prepared(builder):
@@ -51,7 +52,7 @@ def load(
 def _manual_folder(manual_dir: str | os.PathLike | None) -> pathlib.Path | None:
     """Returns the folder of archives at hand, if one was named."""
     named = manual_dir or os.environ.get("QUATRE_MANUAL_DIR")
-    return pathlib.Path(named).expanduser() if named else None
+    return user_path(named) if named else None
 
 
 def _is_prepared(builder: BenchmarkBuilder) -> bool:

@@ -22,6 +22,7 @@ from quatre_tf.data.labels import write_labels
 from quatre_tf.data.triple_keys import first_occurrences, triple_keys
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
+from quatre_tf.paths import user_path
 
 _AS_GIVEN: dict[str, Any] = {"split": "as given"}
 
@@ -69,8 +70,8 @@ def prepare(
     Raises:
         DataError: The input cannot be read or split, or the output cannot be written.
     """
-    folder = pathlib.Path(output).expanduser()
-    target = OutputFolder(folder, pathlib.Path(source.path).expanduser(), overwrite)
+    folder = user_path(output)
+    target = OutputFolder(folder, user_path(source.path), overwrite)
     files = find_files(source.path, source.labels)
     with status(f"Reading {source.path}"):
         read = read_files(files, source.format, keep_literals=source.keep_literals)

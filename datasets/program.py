@@ -18,10 +18,13 @@ from absl import app, flags, logging
 
 from datasets.progress import status
 from quatre_tf.errors import DataError
+from quatre_tf.paths import printable
 
 _DEBUG = flags.DEFINE_bool("debug", False, "Show the traceback of an error.")
 flags.DEFINE_bool("help_all", False, "Show all flags of the program.")
 _OF_EVERY_PROGRAM = ("help_all", "debug", "verbosity")
+# Of an error: a name in it may have any length.
+_MAX_LINE = 2000
 # By flag: its heading in the help, and whether it is on the first page.
 _PLACES: dict[str, tuple[str, bool]] = {}
 
@@ -142,7 +145,8 @@ def _run(main: Callable[[Sequence[str]], int | None], argv: Sequence[str]) -> in
     except DataError as error:
         if _DEBUG.value:
             raise
-        sys.stderr.write(f"error: {error}\n")
+        lines = (printable(line, _MAX_LINE) for line in str(error).split("\n"))
+        sys.stderr.write("error: " + "\n".join(lines) + "\n")
         return 1
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted.\n")

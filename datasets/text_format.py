@@ -127,9 +127,10 @@ def _most_regular(sample: str, minimum: int, origin: str) -> str:
         if usual >= minimum and share > regularity:
             best, regularity = delimiter, share
     if not best:
+        first = sample.partition("\n")[0]
         raise DataError(
             f"{origin}: expected at least {minimum} fields in each line, received"
-            f" {shown(sample.splitlines()[0])}. Name the delimiter:"
+            f" {shown(first)}. Name the delimiter:"
             f" --delimiter={'|'.join(DELIMITERS)} or a character. If it is one of these, look for"
             " lines of other widths and for a quote that is not closed."
         )

@@ -2,9 +2,17 @@
 
 from collections.abc import Sequence
 
+from quatre_tf.paths import printable
+
+_MAX_CELL = 100
+
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Returns rows in aligned columns, the first to the left, the others to the right."""
+    """Returns rows in aligned columns, the first to the left, the others to the right.
+
+    Cells are escaped and shortened by `quatre_tf.paths.printable`, so a row is a line.
+    """
+    rows = [[printable(cell, _MAX_CELL) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(

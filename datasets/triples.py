@@ -7,7 +7,9 @@ accepted.
 """
 
 import pathlib
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +19,13 @@ import pyarrow.csv
 from datasets.gunzip import Gunzip
 from quatre_tf.data.vocabulary import as_strings
 from quatre_tf.errors import DataError
+from quatre_tf.paths import check_regular
 
 COLUMNS = ("head", "relation", "tail")
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+STANDARD_INPUT = pathlib.Path("-")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_CHUNK_BYTES = 2**20
 _MAX_SHOWN = 60
 _REMEDY = "Write one triple per line, with a TAB between the names."
 
@@ -59,25 +65,54 @@ def write_triples(columns: Sequence[Sequence[str] | np.ndarray], path: str | pat
 
 
 def read_bytes(path: str | pathlib.Path) -> bytes:
-    """Returns the bytes of a file, decompressed when its name ends in .gz.
+    """Returns the bytes of a text file, decompressed when its name ends in .gz.
+
+    Args:
+        path: The file; `STANDARD_INPUT` for what is piped into the program.
 
     Raises:
-        DataError: When the file cannot be read or decompressed, or unpacks to more than text does.
+        DataError: The file is not a regular one, cannot be read or decompressed, unpacks to more
+            than text does, or holds a NUL character.
     """
     path = pathlib.Path(path)
     try:
+        if path == STANDARD_INPUT:
+            return b"".join(_text_chunks(sys.stdin.buffer, "standard input"))
+        check_regular(path)
         if path.suffix.lower() != ".gz":
-            return path.read_bytes()
-        with Gunzip(path) as file:
-            return file.read()
+            with path.open("rb") as file:
+                # Looked through before it is held: a sparse file has any size.
+                for _ in _text_chunks(file, str(path)):
+                    pass
+                file.seek(0)
+                return file.read()
+        with Gunzip(path) as unpacked:
+            return b"".join(_text_chunks(cast("BinaryIO", unpacked), str(path)))
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
+def _text_chunks(file: BinaryIO, origin: str) -> Iterator[bytes]:
+    """Yields a file in pieces, up to the first NUL character."""
+    line, is_utf_16 = 1, False
+    for number, chunk in enumerate(iter(lambda: file.read(_CHUNK_BYTES), b"")):
+        is_utf_16 = is_utf_16 or (number == 0 and chunk.startswith(_UTF_16_MARKS))
+        place = chunk.find(b"\0")
+        if place >= 0:
+            line += chunk.count(b"\n", 0, place)
+            received = "UTF-16" if is_utf_16 else "a NUL character"
+            raise DataError(
+                f"{origin}:{line}: expected UTF-8 text, received {received}."
+                + (" Save it as UTF-8, for example with: iconv -f utf-16 -t utf-8." * is_utf_16)
+            )
+        line += chunk.count(b"\n")
+        yield chunk
+
+
 def without_mark(data: bytes) -> bytes:
     """Returns text without its byte order mark, or marks: Arrow takes a second one off silently."""
-    while data.startswith(_BYTE_ORDER_MARK):
-        data = data[len(_BYTE_ORDER_MARK) :]
+    while data.startswith(BYTE_ORDER_MARK):
+        data = data[len(BYTE_ORDER_MARK) :]
     return data
 
 
@@ -127,11 +162,17 @@ def _in_one_piece(column: pa.ChunkedArray) -> pa.DictionaryArray:
 def _is_suspicious(data: bytes, table: pa.Table) -> bool:
     """Tells whether the fast parser may have let something through that is an error.
 
-    It takes a lone carriage return for a line end and knows nothing against blank names and NUL.
+    It takes a lone carriage return for a line end and knows nothing against blank names, NUL and
+    byte order marks.
     """
     lone_returns = data.count(b"\r") != data.count(b"\r\n")
     names = (pc.utf8_trim_whitespace(column.chunk(0).dictionary) for column in table.columns)
-    return lone_returns or b"\0" in data or any(pc.index(part, "").as_py() >= 0 for part in names)
+    return (
+        lone_returns
+        or b"\0" in data
+        or BYTE_ORDER_MARK in data
+        or any(pc.index(part, "").as_py() >= 0 for part in names)
+    )
 
 
 def _parse_slowly(data: bytes, origin: str) -> pa.Table:
@@ -155,6 +196,8 @@ def _fields(line: bytes, where: str) -> list[str]:
     if len(fields) != len(COLUMNS):
         expected = f"{len(COLUMNS)} TAB-separated fields ({', '.join(COLUMNS)})"
         raise _malformed(where, expected, text, f"{len(fields)}: ")
+    if text.startswith(BYTE_ORDER_MARK.decode()):
+        raise _malformed(where, "a byte order mark at the start of the file only", text)
     for role, field in zip(COLUMNS, fields, strict=True):
         if not field.strip():
             raise _malformed(where, f"a name for the {role}", text, "none: ")

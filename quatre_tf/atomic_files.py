@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from quatre_tf.errors import DataError
+from quatre_tf.paths import user_path
 
 
 @contextlib.contextmanager
@@ -62,7 +63,7 @@ def output_file(path: str | pathlib.Path) -> Iterator[TextIO]:
     Raises:
         DataError: The file cannot be written.
     """
-    path = pathlib.Path(path).expanduser()
+    path = user_path(path)
     try:
         with whole_file(path) as file:
             yield file

@@ -17,6 +17,7 @@ import keras
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.model import QuatRE
+from quatre_tf.paths import user_path
 
 GRAPH = "graph"
 BEST_MODEL = pathlib.PurePath("best", "model.keras")
@@ -89,7 +90,7 @@ def load_trained(run_dir: str | os.PathLike) -> Trained:
     Raises:
         DataError: The folder is not a run, or model and graph do not belong together.
     """
-    run_dir = pathlib.Path(run_dir).expanduser()
+    run_dir = user_path(run_dir)
     if not run_dir.is_dir():
         raise DataError(f"There is no run directory {run_dir}.")
     model = load_model(run_dir)

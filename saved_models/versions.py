@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 
 from quatre_tf.errors import DataError
+from quatre_tf.paths import user_path
 
 
 def publish_version(
@@ -30,7 +31,7 @@ def publish_version(
     """
     if version is not None and version < 1:
         raise ValueError(f"`version` must be a positive integer. Received: {version}.")
-    base_dir = pathlib.Path(base_dir).expanduser()
+    base_dir = user_path(base_dir)
     try:
         base_dir.mkdir(parents=True, exist_ok=True)
         _check_free(base_dir, version)

@@ -6,7 +6,6 @@ Variants: the model, its head rotation only, its tail rotation only, and none (Q
 out take the preset. Ctrl-C saves a checkpoint; the same command goes on.
 """
 
-import pathlib
 import sys
 from collections.abc import Sequence
 
@@ -14,6 +13,7 @@ from absl import flags
 
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
+from quatre_tf.paths import user_path
 from trainers import setting_flags
 from trainers.ablation_plan import Ablation
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
     from trainers.ablating import run_ablation
     from trainers.ablation_table import ablation_text
 
-    output = pathlib.Path(_OUTPUT.value).expanduser()
+    output = user_path(_OUTPUT.value)
     try:
         summary = run_ablation(ablation, output, **_DATA.given())
     except KeyboardInterrupt:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from absl import flags
 
 from datasets.program import import_tensorflow, run_program
+from quatre_tf.paths import user_path
 from trainers.reporting.analysis.extra import require_extra
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
@@ -31,7 +32,7 @@ def main(argv: Sequence[str]) -> None:
     from trainers.reporting.analysis.building import write_report
 
     written = write_report(
-        pathlib.Path(_RUN_DIR.value).expanduser(),
+        user_path(_RUN_DIR.value),
         _folder(_COMPARE_RUN_DIR.value),
         _RELATIONS.value,
         _folder(_OUTPUT.value),
@@ -40,7 +41,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _folder(name: str | None) -> pathlib.Path | None:
-    return None if name is None else pathlib.Path(name).expanduser()
+    return None if name is None else user_path(name)
 
 
 if __name__ == "__main__":

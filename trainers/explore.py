@@ -5,13 +5,13 @@ Usage: python -m trainers.explore --run_dir=runs/countries
 The page is for the browser of this computer, and needs no network. docs/exploring.md shows it.
 """
 
-import pathlib
 import webbrowser
 from collections.abc import Sequence
 
 from absl import flags
 
 from datasets.program import import_tensorflow, run_program
+from quatre_tf.paths import user_path
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
 _PORT = flags.DEFINE_integer(
@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
         from trainers.explorer.application import Application
         from trainers.reporting.analysis.runs import load_run
 
-        path = pathlib.Path(_RUN_DIR.value).expanduser()
+        path = user_path(_RUN_DIR.value)
         application = Application(Api(load_run(path)))
         print(f"{path} is at {address(listening)} until Ctrl-C.", flush=True)
         if _OPEN.value:

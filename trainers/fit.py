@@ -19,6 +19,7 @@ from absl import flags
 from datasets import catalog
 from datasets.program import import_tensorflow, place_in_help, run_program
 from quatre_tf.errors import ConfigError
+from quatre_tf.paths import user_path
 from trainers import setting_flags
 from trainers.training import config as configs
 from trainers.training import presets
@@ -80,7 +81,7 @@ def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:
     if _RESUME.value:
         if _RUN_DIR.value is None:
             raise ConfigError("--resume needs --run_dir, the run to go on with.")
-        run_dir = pathlib.Path(_RUN_DIR.value).expanduser()
+        run_dir = user_path(_RUN_DIR.value)
         return run_dir, configs.resume(
             configs.TrainConfig.from_file(run_dir / "config.json"), given
         )
@@ -93,7 +94,7 @@ def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:
         sys.stderr.write(f"{note}\n")
     name = pathlib.Path(config.dataset).name
     default = f"runs/{name}-{config.recipe}-{time.strftime('%Y%m%d-%H%M%S')}"
-    return pathlib.Path(_RUN_DIR.value or default).expanduser(), config
+    return user_path(_RUN_DIR.value or default), config
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from absl import flags
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.errors import ConfigError
+from quatre_tf.paths import user_path
 from trainers import setting_flags
 
 _WEIGHTS = flags.DEFINE_string(
@@ -45,14 +46,14 @@ def main(argv: Sequence[str]) -> None:
         _DATASET.value,
         entity2id,
         relation2id,
-        pathlib.Path(_RUN_DIR.value).expanduser(),
+        user_path(_RUN_DIR.value),
         **_DATA.given(),
     )
     print(imported.describe())
 
 
 def _existing(flag: flags.FlagHolder) -> pathlib.Path:
-    path = pathlib.Path(flag.value).expanduser()
+    path = user_path(flag.value)
     if not path.is_file():
         raise ConfigError(f"There is no file {path}, which --{flag.name} names.")
     return path

@@ -11,7 +11,6 @@ Needs the extra `tune`: pip install -e '.[tune]'
 """
 
 import importlib.util
-import pathlib
 import shlex
 import sys
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from absl import flags
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.errors import ConfigError
+from quatre_tf.paths import user_path
 from trainers import setting_flags
 from trainers.training.presets import replacement_note
 from trainers.tuning.plan import SPACES, Search, recipe_of
@@ -62,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
 
     # Each trial traces a loop of its own, which TensorFlow would warn of as a mistake.
     tf.get_logger().setLevel("ERROR")
-    output = pathlib.Path(_OUTPUT.value).expanduser()
+    output = user_path(_OUTPUT.value)
     try:
         results = run_search(search, output, **_DATA.given())
     except KeyboardInterrupt:

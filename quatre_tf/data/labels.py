@@ -5,6 +5,7 @@ import pathlib
 from collections.abc import Mapping
 
 from quatre_tf.errors import DataError
+from quatre_tf.paths import check_regular
 
 
 def read_labels(path: str | pathlib.Path) -> dict[str, str]:
@@ -15,6 +16,7 @@ def read_labels(path: str | pathlib.Path) -> dict[str, str]:
     """
     labels: dict[str, str] = {}
     try:
+        check_regular(path)
         data = pathlib.Path(path).read_bytes()
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror or error}.") from error

@@ -77,7 +77,9 @@ def test_a_path_that_is_not_there(dataset):
 
 
 def test_a_file_instead_of_a_folder(folder):
-    with pytest.raises(DataError, match=r"is a file. Expected the path of a folder with train.txt"):
+    with pytest.raises(
+        DataError, match=r"is not a folder\. Expected the path of a folder with train.txt"
+    ):
         catalog.load(str(folder / "train.txt"))
 
 

@@ -123,7 +123,11 @@ def test_labels(tmp_path, content, known):
             "x.csv:1: expected a name for the relation, received none",
         ),
         ("a,\u00a0,b\n".encode(), {"strip": True}, "x.csv:1: expected a name for the relation"),
-        ("a,r,b\nc,r,d\n".encode("utf-16"), {}, "x.csv:1: expected UTF-8 text, .*iconv -f utf-16"),
+        (
+            "a,r,b\nc,r,d\n".encode("utf-16"),
+            {},
+            "x.csv:1: expected UTF-8 text, received UTF-16.*iconv -f utf-16",
+        ),
         (
             b'a,r,b\n"c,r,d\ne,r,f\n',
             {},
@@ -135,10 +139,10 @@ def test_labels(tmp_path, content, known):
         (
             b"a,r,b\nc\0,r,d\ne,r,f\n",
             {},
-            "x.csv:2: expected a head without TAB, line break and NUL",
+            "x.csv:2: expected UTF-8 text, received a NUL character",
         ),
         (b"a,r,b\nc\rx,r,d\ne,r,f\n", {}, "x.csv:2: expected 3 fields .* received 1: 'c'"),
-        (b"PK\x03\x04\x14\0\0\0", {}, "expected at least 3 fields in each line, received 'PK"),
+        (b"PK\x03\x04\x14\0\0\0", {}, "x.csv:1: expected UTF-8 text, received a NUL"),
         (b'a"r"b\n', {"delimiter": '"'}, "one ASCII character .* received '\"'"),
         ("aérébé\n".encode(), {"delimiter": "é"}, "one ASCII character .* received 'é'"),
         (
@@ -173,3 +177,29 @@ def test_error_far_into_a_large_file(tmp_path):
     good = b"some head,some relation,some tail\n" * 60_000
     with pytest.raises(DataError, match=r"x\.csv:60001: expected 3 fields"):
         read(tmp_path / "x.csv", good + b"a,b\n" + good)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("head,relation,tail\na,r,b\nhead,relation,tail\nc,r,d\n", "x.csv:3: the header is there"),
+        ("id,head,relation,tail\n1,a,r,b\nid,head,relation,tail\n", "x.csv:3: the header is there"),
+        (
+            "\ufeffhead,relation,tail\na,r,b\n\ufeffhead,relation,tail\n",
+            "x.csv:3: .* byte order mark",
+        ),
+        ("\ufeffa,r,b\n\ufeffa,r,c\n", "x.csv:2: expected a byte order mark at the start"),
+        ('a,r,b\n\ufeff"a",r,c\n', "x.csv:2: expected a byte order mark at the start"),
+    ],
+)
+def test_files_that_were_joined(tmp_path, text, message):
+    path = tmp_path / "x.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read_columns(path, TRIPLE_ROLES)
+
+
+def test_a_triple_that_shares_words_with_the_header(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("head,relation,tail\nhead,relation,b\na,relation,tail\n")
+    assert len(read_columns(path, TRIPLE_ROLES)[0]) == 2

@@ -1,4 +1,6 @@
+import io
 import json
+import os
 import pathlib
 import threading
 from concurrent import futures
@@ -264,3 +266,18 @@ def test_a_failure_leaves_nothing(tmp_path, monkeypatch):
         prepare(source, tmp_path / "old", overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert len(list((tmp_path / "old").iterdir())) == 4
+
+
+def test_standard_input(tmp_path, monkeypatch):
+    text = "".join(",".join(row) + "\n" for row in FACTS)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    report = prepare(Source("-"), tmp_path / "out")
+    assert report["preparation"]["read"][0].startswith(f"-: {len(FACTS)} triples; comma separated")
+    assert len(catalog.load(str(tmp_path / "out")).known) == len(FACTS)
+
+
+def test_an_input_that_is_no_regular_file(tmp_path):
+    os.mkfifo(tmp_path / "facts.csv")
+    for path in (tmp_path / "facts.csv", tmp_path):
+        with pytest.raises(DataError, match=r"facts\.csv is a pipe, not a regular file"):
+            read_files(find_files(path), Format())

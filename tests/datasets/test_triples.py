@@ -1,8 +1,10 @@
 import gzip
+import os
 
 import pytest
 
 from datasets import triples
+from datasets.folders import read_graph
 from datasets.triples import parse_triples, read_triples
 from quatre_tf.errors import DataError
 
@@ -114,3 +116,34 @@ def test_columns_of_a_long_text_are_in_one_piece():
     table = parse_triples("\n".join("\t".join(row) for row in rows).encode(), "long.tsv")
     assert [column.num_chunks for column in table.columns] == [1, 1, 1]
     assert list(zip(*table.to_pydict().values(), strict=True)) == rows
+
+
+def test_files_that_were_joined(tmp_path):
+    """`cat a.tsv b.tsv`, both with a byte order mark: no entity "\\ufeffa" beside "a"."""
+    part = "\ufeffa\tr\tb\n".encode()
+    (tmp_path / "train.txt").write_bytes(part + part)
+    with pytest.raises(DataError, match=r"train\.txt:2: expected a byte order mark at the start"):
+        read_triples(tmp_path / "train.txt")
+
+
+def test_a_sparse_file_is_refused_before_it_is_held(tmp_path):
+    with (tmp_path / "train.txt").open("wb") as file:
+        file.write(b"a\tr\tb\n")
+        file.truncate(2**40)
+    with pytest.raises(DataError, match=r"train\.txt:2: .* received a NUL character"):
+        read_triples(tmp_path / "train.txt")
+
+
+def test_a_nul_character_far_into_a_file(tmp_path):
+    lines = b"a\tr\tb\n" * 300_000
+    (tmp_path / "train.txt").write_bytes(lines + b"a\tr\0\tb\n")
+    with pytest.raises(DataError, match=r"train\.txt:300001: .* received a NUL character"):
+        read_triples(tmp_path / "train.txt")
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".tsv"])
+def test_a_pipe_in_place_of_a_split(folder, suffix):
+    (folder / "train.txt").unlink()
+    os.mkfifo(folder / f"train{suffix}")
+    with pytest.raises(DataError, match=f"train{suffix} is a pipe, not a regular file"):
+        read_graph(folder)

@@ -53,7 +53,8 @@ def plain_columns(data, layout, strip):
     read = [row for row in csv.reader(text, delimiter=layout.delimiter, quoting=quoting) if row]
     found = []
     for row in read[int(layout.header) :]:
-        if len(row) != len(layout.first):
+        is_header = layout.header and tuple(map(str.strip, row)) == layout.first
+        if len(row) != len(layout.first) or row[0].startswith("\ufeff") or is_header:
             return None
         names = [row[place] for place in layout.places]
         if not all(map(str.strip, names)) or not set("\t\n\r\0").isdisjoint("".join(names)):

@@ -40,6 +40,7 @@ def plain_rows(data):
         except UnicodeDecodeError:
             return None, number
         right = len(fields) == 3 and all(field.strip() for field in fields)
+        right = right and not fields[0].startswith("\ufeff")
         if not right or any(character in field for field in fields for character in "\0\r"):
             return None, number
         rows.append(tuple(fields))
@@ -52,6 +53,7 @@ def plain_rows(data):
 @example(b"a\t \tb\n")
 @example("a\tr\tb\n".encode("utf-16"))
 @example(BOM + BOM + b"a\tr\tb\n")
+@example(BOM + b"a\tr\tb\n" + BOM + b"a\tr\tb\n")
 def test_split_files(data):
     expected, line = plain_rows(data)
     if expected is None:
