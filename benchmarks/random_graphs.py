@@ -103,7 +103,7 @@ def zipf_triples(num_entities: int, seed: int = 0) -> np.ndarray:
 
 
 def write_zipf_graph(folder: pathlib.Path, num_entities: int, seed: int = 0) -> None:
-    """Writes a folder as `datasets.folders` reads it: train.tsv, valid.tsv, test.tsv."""
+    """Writes a folder as `datasets.catalog` reads it: train.tsv, valid.tsv, test.tsv."""
     triples = zipf_triples(num_entities, seed)
     splits = np.split(triples, [-2 * HELD_OUT, -HELD_OUT])
     entities, relations = _names("e", num_entities), _names("r", NUM_RELATIONS)

@@ -30,7 +30,7 @@ def advice(graph: Graph, facts: Mapping[str, Any]) -> dict[str, str]:
 
     Args:
         graph: The graph.
-        facts: What `datasets.describing.describe` found out about it.
+        facts: What `datasets.graph_report.describe` found out about it.
     """
     parts = (_preparation, _leaked, _unseen, _repeated, _sparse, _noisy)
     found = dict(warning for part in parts for warning in part(graph, facts))

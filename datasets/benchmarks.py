@@ -8,8 +8,6 @@ to look for; it is None where it is not known to us.
 import dataclasses
 import re
 
-from datasets import citations
-
 _CONVE = "https://raw.githubusercontent.com/TimDettmers/ConvE/master/"
 _CONVE_HOMEPAGE = "https://github.com/TimDettmers/ConvE"
 _BORDES = "https://everest.hds.utc.fr/lib/exe/fetch.php?media=en:"
@@ -18,6 +16,44 @@ _BORDES_HOMEPAGE = "https://everest.hds.utc.fr/doku.php?id=en:transe"
 _WORDNET_LICENCE = "WordNet 3.0 licence"
 _FREEBASE_LICENCE = "CC-BY 2.5 (Freebase)"
 _UNSTATED_LICENCE = "not stated by its publishers"
+
+_DETTMERS_2018 = """\
+@inproceedings{dettmers2018convolutional,
+  title = {Convolutional 2D Knowledge Graph Embeddings},
+  author = {Dettmers, Tim and Minervini, Pasquale and Stenetorp, Pontus and Riedel, Sebastian},
+  booktitle = {AAAI Conference on Artificial Intelligence},
+  year = {2018}
+}
+"""
+
+_TOUTANOVA_2015 = """\
+@inproceedings{toutanova2015observed,
+  title = {Observed versus Latent Features for Knowledge Base and Text Inference},
+  author = {Toutanova, Kristina and Chen, Danqi},
+  booktitle = {Workshop on Continuous Vector Space Models and their Compositionality},
+  year = {2015}
+}
+"""
+
+_BORDES_2013 = """\
+@inproceedings{bordes2013translating,
+  title = {Translating Embeddings for Modeling Multi-relational Data},
+  author = {Bordes, Antoine and Usunier, Nicolas and Garcia-Duran, Alberto and Weston, Jason and
+            Yakhnenko, Oksana},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2013}
+}
+"""
+
+_KEMP_2006 = """\
+@inproceedings{kemp2006learning,
+  title = {Learning Systems of Concepts with an Infinite Relational Model},
+  author = {Kemp, Charles and Tenenbaum, Joshua B. and Griffiths, Thomas L. and Yamada, Takeshi and
+            Ueda, Naonori},
+  booktitle = {AAAI Conference on Artificial Intelligence},
+  year = {2006}
+}
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +131,7 @@ WN18RR = Benchmark(
     description="WordNet without the inverse relations of WN18, which made that one easy.",
     homepage=_CONVE_HOMEPAGE,
     licence=_WORDNET_LICENCE,
-    citation=citations.DETTMERS_2018,
+    citation=_DETTMERS_2018,
 )
 
 FB15K_237 = Benchmark(
@@ -108,7 +144,7 @@ FB15K_237 = Benchmark(
     description="Freebase facts of all kinds, without the inverse relations of FB15k.",
     homepage=_CONVE_HOMEPAGE,
     licence=_FREEBASE_LICENCE,
-    citation=citations.TOUTANOVA_2015,
+    citation=_TOUTANOVA_2015,
 )
 
 WN18 = Benchmark(
@@ -121,7 +157,7 @@ WN18 = Benchmark(
     description="WordNet with 18 relations. Most test triples are inverses of training triples.",
     homepage=_BORDES_HOMEPAGE,
     licence=_WORDNET_LICENCE,
-    citation=citations.BORDES_2013,
+    citation=_BORDES_2013,
     labels_title="WN18RR",
 )
 
@@ -135,7 +171,7 @@ FB15K = Benchmark(
     description="Freebase with 1,345 relations. Most test triples have their inverse in train.",
     homepage=_BORDES_HOMEPAGE,
     licence=_FREEBASE_LICENCE,
-    citation=citations.BORDES_2013,
+    citation=_BORDES_2013,
 )
 
 UMLS = Benchmark(
@@ -148,7 +184,7 @@ UMLS = Benchmark(
     description="The semantic network of the Unified Medical Language System: 135 kinds of things.",
     homepage=_CONVE_HOMEPAGE,
     licence=_UNSTATED_LICENCE,
-    citation=citations.KEMP_2006,
+    citation=_KEMP_2006,
 )
 
 KINSHIP = Benchmark(
@@ -161,7 +197,7 @@ KINSHIP = Benchmark(
     description="Kinship terms among 104 members of the Alyawarra of Central Australia.",
     homepage=_CONVE_HOMEPAGE,
     licence=_UNSTATED_LICENCE,
-    citation=citations.KEMP_2006,
+    citation=_KEMP_2006,
 )
 
 NATIONS = Benchmark(
@@ -174,7 +210,7 @@ NATIONS = Benchmark(
     description="Relations among 14 nations in the years 1950 to 1965.",
     homepage=_CONVE_HOMEPAGE,
     licence=_UNSTATED_LICENCE,
-    citation=citations.KEMP_2006,
+    citation=_KEMP_2006,
 )
 
 BENCHMARKS = {

@@ -1,18 +1,35 @@
-"""TensorFlow Datasets builders of the benchmarks.
+"""TensorFlow Datasets builders of the benchmarks, and loading what they have prepared.
 
 An example is a triple of names: {"head", "relation", "tail"}, in the order of the published file.
 Importing this module registers the builders, so `tfds.load("umls")` works afterwards.
 """
 
 import abc
+import contextlib
+import io
+import os
 import pathlib
+import re
+import sys
+import tempfile
 from collections.abc import Iterator
 from typing import ClassVar
 
+import numpy as np
+import tensorflow as tf
 import tensorflow_datasets as tfds
+from absl import logging
 
 from datasets import archives, benchmarks
+from datasets.benchmarks import Benchmark
 from datasets.triples import COLUMNS, parse_triples
+from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.labels import read_labels
+from quatre_tf.errors import DataError
+from quatre_tf.paths import user_path
+
+_PARSED_AT_ONCE = 16_384
 
 
 class BenchmarkBuilder(tfds.core.GeneratorBasedBuilder):
@@ -103,3 +120,104 @@ class Nations(BenchmarkBuilder):
 BUILDERS: dict[str, type[BenchmarkBuilder]] = {
     builder.name: builder for builder in (Wn18rr, Fb15k237, Wn18, Fb15k, Umls, Kinship, Nations)
 }
+
+
+def load(
+    benchmark: Benchmark,
+    *,
+    data_dir: str | os.PathLike | None = None,
+    manual_dir: str | os.PathLike | None = None,
+) -> Graph:
+    """Loads a benchmark, preparing it at the first time; see `datasets.catalog.load`.
+
+    Raises:
+        DataError: When it cannot be had, is not what was published, or cannot be written or read.
+    """
+    data_folder = user_path(data_dir) if data_dir else None
+    builder = BUILDERS[benchmark.name](data_dir=data_folder)
+    manual_folder = _manual_folder(manual_dir)
+    if not _is_prepared(builder):
+        _prepare(builder, manual_folder)
+    splits = {split: _read_split(builder, split) for split in SPLITS}
+    labels = manual_folder / benchmark.labels_name if manual_folder else None
+    named = read_labels(labels) if labels and labels.is_file() else None
+    return Graph.from_names(benchmark.name, splits, labels=named)
+
+
+def _manual_folder(manual_dir: str | os.PathLike | None) -> pathlib.Path | None:
+    """Returns the folder of archives at hand, if one was named."""
+    named = manual_dir or os.environ.get("QUATRE_MANUAL_DIR")
+    return user_path(named) if named else None
+
+
+def _is_prepared(builder: BenchmarkBuilder) -> bool:
+    return (pathlib.Path(builder.data_dir) / "dataset_info.json").is_file()
+
+
+def _prepare(builder: BenchmarkBuilder, manual_folder: pathlib.Path | None) -> None:
+    """Writes the records of a benchmark; when that fails nothing is left of them."""
+    if manual_folder and not manual_folder.is_dir():
+        raise DataError(
+            f"There is no folder {manual_folder}. Expected by --manual_dir or QUATRE_MANUAL_DIR:"
+            " the folder of the archives at hand."
+        )
+    source = archives.find_archive(builder.benchmark, manual_folder) or builder.benchmark.url
+    print(f"Preparing {builder.name} from {source}", file=sys.stderr)
+    try:
+        # TFDS wants a folder for downloads, and gets one that goes away.
+        with tempfile.TemporaryDirectory() as downloads, _quiet():
+            config = tfds.download.DownloadConfig(manual_dir=manual_folder, try_download_gcs=False)
+            builder.download_and_prepare(download_dir=downloads, download_config=config)
+    except (OSError, tf.errors.OpError) as error:
+        # Another run may have prepared the same benchmark in the meantime.
+        if not _is_prepared(builder):
+            raise DataError(
+                f"Cannot write the prepared {builder.name} to {builder.data_dir}: {_plain(error)}."
+                " Name another folder with --data_dir=FOLDER or TFDS_DATA_DIR=FOLDER."
+            ) from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps the progress bars, notes and warnings of TFDS from the screen."""
+    tfds.disable_progress_bar()
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity(logging.ERROR)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        logging.set_verbosity(verbosity)
+
+
+def _read_split(builder: BenchmarkBuilder, split: str) -> list[np.ndarray]:
+    """Returns the columns head, relation, tail of a split: [num_triples] of UTF-8 bytes.
+
+    Records are parsed many at a time: `builder.as_dataset` parses them one by one, which takes ten
+    times as long.
+    """
+    spec = builder.info.features.tf_example_spec
+    try:
+        files = builder.info.splits[split].filepaths
+        records = tf.data.TFRecordDataset([os.fspath(file) for file in files])
+        batches = records.batch(_PARSED_AT_ONCE).map(lambda batch: tf.io.parse_example(batch, spec))
+        parsed = [[batch[name].numpy() for name in COLUMNS] for batch in batches]
+    except (KeyError, ValueError, tf.errors.OpError) as error:
+        raise _damaged(builder, f"{split}: {_plain(error)}") from error
+    expected = builder.benchmark.splits[split].num_triples
+    received = sum(len(heads) for heads, _, _ in parsed)
+    if received != expected:
+        raise _damaged(builder, f"{split}: expected {expected} triples, received {received}")
+    return [np.concatenate(column) for column in zip(*parsed, strict=True)]
+
+
+def _plain(error: Exception) -> str:
+    """Returns the message without the names of nodes and ops that TensorFlow puts around it."""
+    return re.sub(r"\{\{.*?\}\}\s*|\s*\[Op:.*$", "", str(error))
+
+
+def _damaged(builder: BenchmarkBuilder, problem: str) -> DataError:
+    return DataError(
+        f"The prepared {builder.name} in {builder.data_dir} is damaged ({problem}). Remove that"
+        " folder; it is made again."
+    )

@@ -1,16 +1,19 @@
-"""Data sets by name, and folders of one's own."""
+"""Data sets by name, or from a folder of text files."""
 
 import difflib
 import os
 import pathlib
 
-from datasets import folders
 from datasets.benchmarks import BENCHMARKS
+from datasets.triples import read_triples
+from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
+from quatre_tf.data.labels import read_labels
 from quatre_tf.errors import DataError, UnknownNameError
 from quatre_tf.paths import printable, user_path
 
 NAMES = (*BENCHMARKS, "countries")
+_SUFFIXES = (".txt", ".tsv", ".txt.gz", ".tsv.gz")
 
 
 def load(
@@ -39,19 +42,39 @@ def load(
     if dataset == "countries":
         from datasets import countries
 
-        return folders.read_graph(countries.DIRECTORY, name=dataset)
+        return read_graph(countries.DIRECTORY, name=dataset)
     if dataset in BENCHMARKS:
         # TensorFlow comes in here, and only here.
-        from datasets import prepared
+        from datasets import builders
 
-        return prepared.load(BENCHMARKS[dataset], data_dir=data_dir, manual_dir=manual_dir)
-    return folders.read_graph(_folder(dataset))
+        return builders.load(BENCHMARKS[dataset], data_dir=data_dir, manual_dir=manual_dir)
+    return read_graph(_folder(dataset))
 
 
 def check(dataset: str) -> None:
     """Raises what `load` would raise for a name or folder that is not there; reads nothing."""
     if dataset not in NAMES:
         _folder(dataset)
+
+
+def read_graph(folder: str | pathlib.Path, name: str | None = None) -> Graph:
+    """Reads train, valid and test, and labels.tsv when it is there.
+
+    Args:
+        folder: The folder.
+        name: Name of the graph; default: that of the folder.
+
+    Raises:
+        DataError: When a split is missing, there twice, empty or malformed.
+    """
+    folder = pathlib.Path(folder)
+    splits = {split: read_triples(_split_file(folder, split)) for split in SPLITS}
+    labels = folder / "labels.tsv"
+    return Graph.from_names(
+        name or folder.resolve().name,
+        splits,
+        labels=read_labels(labels) if labels.exists() else None,
+    )
 
 
 def _folder(dataset: str) -> pathlib.Path:
@@ -75,4 +98,22 @@ def _folder(dataset: str) -> pathlib.Path:
         suggestions=difflib.get_close_matches(dataset.lower(), NAMES, n=1),
         hint=f"Available: {', '.join(NAMES)}, or the path of a folder with train.txt, valid.txt"
         " and test.txt.",
+    )
+
+
+def _split_file(folder: pathlib.Path, split: str) -> pathlib.Path:
+    accepted = [folder / f"{split}{suffix}" for suffix in _SUFFIXES]
+    try:
+        present = [path for path in accepted if os.path.lexists(path)]
+    except OSError as error:
+        raise DataError(f"Cannot read {folder}: {error.strerror}.") from error
+    if len(present) == 1:
+        return present[0]
+    names = ", ".join(path.name for path in accepted)
+    if present:
+        found = " and ".join(path.name for path in present)
+        raise DataError(f"{folder}: expected one of {names}, received {found}. Remove all but one.")
+    raise DataError(
+        f"{folder}: the split {split} is missing, expected one of {names}. A folder needs train,"
+        " valid and test: three files with lines head TAB relation TAB tail."
     )

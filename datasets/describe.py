@@ -28,13 +28,12 @@ _OUTPUT = flags.DEFINE_string("output", None, "Also write everything to this JSO
 
 
 def main(argv: Sequence[str]) -> None:
-    """Translates the flags; see `datasets.describing.describe`."""
+    """Translates the flags; see `datasets.graph_report.describe`."""
     del argv
     catalog.check(_DATASET.value)
     if _DATASET.value in BENCHMARKS:
         import_tensorflow()
-    from datasets.describing import describe
-    from datasets.description_text import description_text
+    from datasets.graph_report import describe, description_text
 
     graph = catalog.load(_DATASET.value, data_dir=_DATA_DIR.value, manual_dir=_MANUAL_DIR.value)
     facts = describe(graph)

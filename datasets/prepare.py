@@ -49,10 +49,10 @@ _OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace a data set prepared 
 
 
 def main(argv: Sequence[str]) -> None:
-    """Translates the flags; see `datasets.preparing.prepare`."""
+    """Translates the flags; see `datasets.custom_dataset.prepare`."""
     del argv
-    from datasets.description_text import description_text
-    from datasets.preparing import Source, prepare
+    from datasets.custom_dataset import Source, prepare
+    from datasets.graph_report import description_text
     from datasets.splitting import SplitOptions
     from datasets.text_format import Format
 

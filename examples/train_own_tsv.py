@@ -22,7 +22,7 @@ _EPOCHS = flags.DEFINE_integer("epochs", 50, "Epochs of 100 steps.", lower_bound
 def main(argv: Sequence[str]) -> None:
     """Prepares a data set from the file and trains on it."""
     del argv
-    from datasets.preparing import Source, prepare
+    from datasets.custom_dataset import Source, prepare
     from trainers.training import presets
 
     output = pathlib.Path(_OUTPUT.value)

@@ -4,7 +4,7 @@ import pathlib
 import pytest
 import tensorflow_datasets as tfds
 
-from datasets import archives, catalog, prepared
+from datasets import archives, builders, catalog
 from datasets.benchmarks import BENCHMARKS
 from datasets.builders import BUILDERS, BenchmarkBuilder
 from datasets.triples import parse_triples
@@ -133,10 +133,10 @@ def test_an_error_of_ours_in_between_leaves_nothing(tiny, monkeypatch):
 def test_another_run_prepares_the_same_in_the_meantime(tiny, monkeypatch):
     (tiny.archives / "Tiny.tar.gz").write_bytes(TINY_ARCHIVE)
     checks = iter([False])
-    is_prepared = prepared._is_prepared
+    is_prepared = builders._is_prepared
     tiny(manual_dir=tiny.archives)
     monkeypatch.setattr(
-        prepared,
+        builders,
         "_is_prepared",
         lambda builder: next(checks, None) is None and is_prepared(builder),
     )

@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datasets.leakage import twins_of
 from datasets.splitting import SplitOptions, split_triples
-from datasets.twins import overlaps
+from datasets.twins import overlaps, twins_of
 from quatre_tf.errors import DataError
 
 ENTITIES, RELATIONS = 12, 5

@@ -4,7 +4,7 @@ import os
 import pytest
 
 from datasets import triples
-from datasets.folders import read_graph
+from datasets.catalog import read_graph
 from datasets.triples import parse_triples, read_triples
 from quatre_tf.errors import DataError
 

@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 
 from datasets import archives, benchmarks
-from datasets.describing import describe
-from datasets.leakage import leakage, twins_of
+from datasets.graph_report import describe
 from datasets.triples import parse_triples
-from datasets.twins import overlaps
+from datasets.twins import leakage, overlaps, twins_of
 from quatre_tf.data.graph import Graph
 
 PARENT, CHILD, MARRIED, KNOWS, FRIEND = range(5)

@@ -9,10 +9,10 @@ import tempfile
 import pytest
 
 from datasets import catalog
+from datasets.custom_dataset import Source, prepare
 from datasets.delimited import read_columns
+from datasets.input_files import find_files
 from datasets.ntriples import read_ntriples
-from datasets.own_files import find_files
-from datasets.preparing import Source, prepare
 from datasets.text_format import TRIPLE_ROLES
 from datasets.triples import read_triples
 from quatre_tf.data.graph import Graph

@@ -6,10 +6,10 @@ import io
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from datasets.catalog import read_graph
+from datasets.custom_dataset import Source, prepare
 from datasets.delimited import read_columns
-from datasets.folders import read_graph
 from datasets.ntriples import read_ntriples
-from datasets.preparing import Source, prepare
 from datasets.splitting import SplitOptions
 from datasets.text_format import TRIPLE_ROLES, Format
 from quatre_tf.data.encoding import SPLITS

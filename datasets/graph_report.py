@@ -1,4 +1,4 @@
-"""What is in a graph: counts, degrees, relations, twins, leakage, and what to look after."""
+"""What is in a graph: counts, degrees, relations, twins, leakage and warnings; as data and text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,15 +6,18 @@ from typing import Any
 import numpy as np
 
 from datasets.advice import advice
-from datasets.leakage import leakage
-from datasets.twins import Twins, overlaps
+from datasets.text_table import table
+from datasets.twins import Twins, leakage, overlaps
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.relation_categories import CATEGORIES, categories, heads_and_tails
 from quatre_tf.data.triple_keys import triple_keys
+from quatre_tf.paths import printable
 
 _QUANTILES = {"min": 0, "25%": 25, "median": 50, "75%": 75, "90%": 90, "99%": 99, "max": 100}
 _SHOWN_NAMES = 5
+_SHOWN_ROWS = 12
+_MAX_WARNING = 2000
 
 
 def describe(graph: Graph, preparation: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -22,7 +25,7 @@ def describe(graph: Graph, preparation: Mapping[str, Any] | None = None) -> dict
 
     Args:
         graph: The graph.
-        preparation: What `datasets.preparing` did to make it; told under its own name.
+        preparation: What `datasets.custom_dataset` did to make it; told under its own name.
 
     Returns:
         `{"name", "fingerprint", "counts", "degrees", "relations", "suspected_relations", "leakage",
@@ -136,3 +139,98 @@ def _unseen(graph: Graph, split: str) -> dict[str, Any]:
         "relations": len(relations),
         "first_relations": graph.relations.names[relations[:_SHOWN_NAMES]].tolist(),
     }
+
+
+def description_text(facts: Mapping[str, Any]) -> str:
+    """Returns tables and warnings of what `datasets.graph_report.describe` returned.
+
+    Long tables are cut; the JSON has them whole.
+    """
+    parts = (
+        _counts_text,
+        _degrees_text,
+        _relations_text,
+        _suspected_text,
+        _leakage_text,
+        _warnings_text,
+    )
+    return "\n\n".join(part(facts) for part in parts)
+
+
+def _counts_text(facts: Mapping[str, Any]) -> str:
+    counts = facts["counts"]
+    labels = f", {counts['labels']:,} labels" if counts["labels"] else ""
+    sizes = ", ".join(f"{split} {counts[split]:,}" for split in SPLITS)
+    return (
+        f"{printable(facts['name'])}: {counts['entities']:,} entities,"
+        f" {counts['relations']:,} relations{labels}\ntriples: {sizes}"
+    )
+
+
+def _degrees_text(facts: Mapping[str, Any]) -> str:
+    header = ["triples of an entity", *next(iter(facts["degrees"].values()))]
+    rows = [
+        [name, f"{values['mean']:.1f}", *(f"{v:,}" for v in list(values.values())[1:])]
+        for name, values in facts["degrees"].items()
+    ]
+    return table([header, *rows])
+
+
+def _relations_text(facts: Mapping[str, Any]) -> str:
+    header = ["relation", *SPLITS, "heads/tail", "tails/head", "category", "symmetric"]
+    rows = [
+        [
+            row["relation"],
+            *(f"{row[split]:,}" for split in SPLITS),
+            f"{row['heads_per_tail']:.2f}",
+            f"{row['tails_per_head']:.2f}",
+            row["category"],
+            f"{row['symmetric_share']:.0%}",
+        ]
+        for row in facts["relations"][:_SHOWN_ROWS]
+    ]
+    return table([header, *rows]) + _more(facts["relations"])
+
+
+def _suspected_text(facts: Mapping[str, Any]) -> str:
+    found = facts["suspected_relations"]
+    if not found:
+        return "No relation is suspected to be symmetric, inverse or duplicate of another."
+    header = ["suspected", "relation", "other", "shared pairs", "of relation", "of other"]
+    rows = [
+        [
+            row["kind"],
+            row["relation"],
+            "" if row["kind"] == "symmetric" else row["other"],
+            f"{row['shared_pairs']:,}",
+            f"{row['share_of_relation']:.1%}",
+            f"{row['share_of_other']:.1%}",
+        ]
+        for row in found[:_SHOWN_ROWS]
+    ]
+    return table([header, *rows]) + _more(found)
+
+
+def _leakage_text(facts: Mapping[str, Any]) -> str:
+    header = ["leakage", "twin in train", "looked up: MRR", "H@1", "H@10"]
+    rows = [
+        [
+            split,
+            f"{found['share']:.1%}",
+            *(f"{found['rule'][name]:.4f}" for name in ("mrr", "hits@1", "hits@10")),
+        ]
+        for split, found in facts["leakage"].items()
+    ]
+    return table([header, *rows])
+
+
+def _warnings_text(facts: Mapping[str, Any]) -> str:
+    if not facts["warnings"]:
+        return "No warnings."
+    return "\n".join(
+        f"Warning: {printable(message, _MAX_WARNING)}" for message in facts["warnings"].values()
+    )
+
+
+def _more(rows: list) -> str:
+    return f"\n... and {len(rows) - _SHOWN_ROWS:,} more" if len(rows) > _SHOWN_ROWS else ""

@@ -7,9 +7,9 @@ from concurrent import futures
 
 import pytest
 
-from datasets import catalog, preparing
-from datasets.own_files import find_files, read_files
-from datasets.preparing import Source, prepare
+from datasets import catalog, custom_dataset
+from datasets.custom_dataset import Source, prepare
+from datasets.input_files import find_files, read_files
 from datasets.splitting import SplitOptions
 from datasets.text_format import Format
 from datasets.triples import write_triples
@@ -201,7 +201,7 @@ def test_what_appears_meanwhile_is_kept(tmp_path, monkeypatch, overwrite):
         (out / "thesis.docx").write_text("years of work")
         write_triples(*arguments)
 
-    monkeypatch.setattr(preparing, "write_triples", write_and_disturb)
+    monkeypatch.setattr(custom_dataset, "write_triples", write_and_disturb)
     before = sorted(path.name for path in out.iterdir()) if overwrite else []
     with pytest.raises(DataError, match=r"out has changed since .* Nothing in it was replaced"):
         prepare(source, out, SplitOptions(seed=2), overwrite=overwrite)
@@ -228,8 +228,8 @@ def test_one_of_several_that_write_one_folder(tmp_path, monkeypatch, overwrite):
             return str(error)
         return "Written"
 
-    write = preparing._write
-    monkeypatch.setattr(preparing, "_write", write_together)
+    write = custom_dataset._write
+    monkeypatch.setattr(custom_dataset, "_write", write_together)
     with futures.ThreadPoolExecutor(4) as pool:
         outcomes = list(pool.map(attempt, range(1, 5)))
     assert outcomes.count("Written") == 1
@@ -259,7 +259,7 @@ def test_a_failure_leaves_nothing(tmp_path, monkeypatch):
     source = Source(write_csv(tmp_path / "facts.csv", FACTS))
     prepare(source, tmp_path / "old")
     before = sorted(path.name for path in tmp_path.iterdir())
-    monkeypatch.setattr(preparing, "write_triples", fail)
+    monkeypatch.setattr(custom_dataset, "write_triples", fail)
     with pytest.raises(DataError, match=r"Cannot write .*disk full"):
         prepare(source, tmp_path / "new")
     with pytest.raises(DataError, match=r"Cannot write .*disk full"):

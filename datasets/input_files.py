@@ -1,4 +1,4 @@
-"""Finding and reading the files of a graph of one's own."""
+"""Finding and reading the files of a custom data set."""
 
 import dataclasses
 import os
@@ -23,7 +23,7 @@ _DOUBT = ". The names of the first line come nowhere else: if it is a header, sa
 
 
 @dataclasses.dataclass(frozen=True)
-class OwnFiles:
+class InputFiles:
     """The files of an input.
 
     Attributes:
@@ -43,7 +43,7 @@ class OwnFiles:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class OwnTriples:
+class InputTriples:
     """What the files hold.
 
     Attributes:
@@ -59,7 +59,7 @@ class OwnTriples:
     notes: list[str]
 
 
-def find_files(source: str | os.PathLike, labels: str | os.PathLike | None = None) -> OwnFiles:
+def find_files(source: str | os.PathLike, labels: str | os.PathLike | None = None) -> InputFiles:
     """Finds the files of an input.
 
     Args:
@@ -74,7 +74,7 @@ def find_files(source: str | os.PathLike, labels: str | os.PathLike | None = Non
     source = user_path(source)
     named = user_path(labels) if labels else None
     if source == STANDARD_INPUT or (os.path.exists(source) and not os.path.isdir(source)):
-        return OwnFiles({"all": [source]}, named, [])
+        return InputFiles({"all": [source]}, named, [])
     if not os.path.isdir(source):
         raise DataError(
             f"There is no file or folder {printable(str(source))}. Expected by --input: your"
@@ -84,16 +84,16 @@ def find_files(source: str | os.PathLike, labels: str | os.PathLike | None = Non
     # However its path is spelled.
     taken = named.resolve() if named else None
     files = [path for path in visible if _kind(path) and path.resolve() != taken]
-    own_labels = [path for path in files if _stem(path) == _LABELS]
-    parts = _parts(source, [path for path in files if path not in own_labels])
-    labels_file = named or (own_labels[0] if own_labels else None)
+    labels_files = [path for path in files if _stem(path) == _LABELS]
+    parts = _parts(source, [path for path in files if path not in labels_files])
+    labels_file = named or (labels_files[0] if labels_files else None)
     used = [*filter(None, [labels_file]), *(path for paths in parts.values() for path in paths)]
     read = {path.resolve() for path in used}
     ignored = [path.name for path in visible if path.resolve() not in read]
-    return OwnFiles(parts, labels_file, ignored)
+    return InputFiles(parts, labels_file, ignored)
 
 
-def read_files(files: OwnFiles, given: Format, *, keep_literals: bool = False) -> OwnTriples:
+def read_files(files: InputFiles, given: Format, *, keep_literals: bool = False) -> InputTriples:
     """Reads them; see `datasets.delimited.read_columns` and `datasets.ntriples.read_ntriples`."""
     labels, notes = _read_labels(files.labels, given)
     paths = [path for paths in files.parts.values() for path in paths]
@@ -111,7 +111,7 @@ def read_files(files: OwnFiles, given: Format, *, keep_literals: bool = False) -
     left_out = sum(part.literals_left_out for part in read.values())
     if files.ignored:
         notes.append(f"Not read: {', '.join(files.ignored)}.")
-    return OwnTriples(tables, labels, left_out, notes)
+    return InputTriples(tables, labels, left_out, notes)
 
 
 def _visible(folder: pathlib.Path) -> list[pathlib.Path]:

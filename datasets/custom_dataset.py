@@ -1,4 +1,4 @@
-"""From files of one's own to a folder that every program of the project takes for a data set."""
+"""Custom data sets: from files to a folder that every program of the project reads."""
 
 import dataclasses
 import json
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from datasets.describing import describe
+from datasets.graph_report import describe
+from datasets.input_files import InputTriples, find_files, read_files
 from datasets.output_folder import REPORT, OutputFolder
-from datasets.own_files import OwnTriples, find_files, read_files
 from datasets.progress import status
 from datasets.splitting import SplitOptions, split_triples
 from datasets.text_format import Format
@@ -32,7 +32,7 @@ class Source:
     """What to read.
 
     Attributes:
-        path: A file, or a folder of files (`datasets.own_files.find_files`).
+        path: A file, or a folder of files (`datasets.input_files.find_files`).
         labels: A file of labels, if it is not in the folder.
         format: What is known about delimited text.
         keep_literals: Whether literals of N-Triples become entities.
@@ -65,7 +65,7 @@ def prepare(
         overwrite: Whether a folder that an earlier call wrote may be replaced.
 
     Returns:
-        What `datasets.describing.describe` returns and, as "preparation", what was done.
+        What `datasets.graph_report.describe` returns and, as "preparation", what was done.
 
     Raises:
         DataError: The input cannot be read or split, or the output cannot be written.
@@ -89,7 +89,7 @@ def prepare(
     return report
 
 
-def _split(name: str, read: OwnTriples, options: SplitOptions) -> tuple[Graph, dict[str, Any]]:
+def _split(name: str, read: InputTriples, options: SplitOptions) -> tuple[Graph, dict[str, Any]]:
     """Returns the graph, and what was done."""
     entities, relations, triples = _encode(pa.concat_tables(read.tables.values()))
     if not len(triples):

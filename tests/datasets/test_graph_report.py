@@ -2,8 +2,7 @@ import re
 
 import pytest
 
-from datasets.describing import describe
-from datasets.description_text import description_text
+from datasets.graph_report import describe, description_text
 from quatre_tf.data.graph import Graph
 
 RING = [(f"e{i:02d}", "next", f"e{(i + 1) % 40:02d}") for i in range(40)]
