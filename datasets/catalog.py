@@ -82,7 +82,7 @@ def _folder(dataset: str) -> pathlib.Path:
     path = user_path(dataset)
     if dataset and os.path.isdir(path):
         return path
-    if os.path.exists(path):
+    if dataset and os.path.exists(path):
         raise DataError(
             f"{dataset} is not a folder. Expected the path of a folder with train.txt, valid.txt"
             " and test.txt."
@@ -104,7 +104,7 @@ def _folder(dataset: str) -> pathlib.Path:
 def _split_file(folder: pathlib.Path, split: str) -> pathlib.Path:
     accepted = [folder / f"{split}{suffix}" for suffix in _SUFFIXES]
     try:
-        present = [path for path in accepted if os.path.lexists(path)]
+        present = [path for path in accepted if path.is_symlink() or path.exists()]
     except OSError as error:
         raise DataError(f"Cannot read {folder}: {error.strerror}.") from error
     if len(present) == 1:

@@ -36,7 +36,7 @@ class OutputFolder:
         if self._path in (source.resolve(), *source.resolve().parents):
             raise DataError(f"--output={folder} holds the input {source}. Name another folder.")
         try:
-            self._held = _files(self._path)
+            self._held = _files(self._path) if os.path.isdir(self._path) else {}
         except OSError as error:
             raise DataError(f"Cannot read {folder}: {error.strerror}.") from error
         if self._held and not overwrite:
@@ -81,7 +81,7 @@ class OutputFolder:
                 # Not removed with what is in it: that would be somebody else's.
                 old.rmdir()
         except OSError as error:
-            if self._held or not _files(self._path):
+            if self._held or not os.path.isdir(self._path) or not _files(self._path):
                 raise DataError(f"Cannot write {self._path}: {error}.") from error
             raise self._changed() from error
 
