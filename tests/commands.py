@@ -1,6 +1,6 @@
 """Programs of the checkout, each in a process of its own in which TensorFlow is imported already.
 
-A server imports it once and is forked for each program: what takes seconds is done before.
+One server per test process imports what takes seconds, and is forked for each program.
 """
 
 import multiprocessing
@@ -11,15 +11,18 @@ import sys
 import tempfile
 
 ROOT = str(pathlib.Path(__file__).parent.parent)
-_SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["tensorflow", "keras", "pyarrow"])
+FORKED = multiprocessing.get_context("forkserver")
+# Importing them starts no thread that computes: they can be forked.
+FORKED.set_forkserver_preload(
+    ["tensorflow", "keras", "tensorflow_datasets", "pyarrow", "trainers.training.fitting"]
+)
 
 
 def run(module, arguments, folder, timeout=600):
     """Returns (exit code, what is printed) of `python -m MODULE ARGUMENTS` in a folder."""
     with tempfile.TemporaryDirectory() as scratch:
         printed = pathlib.Path(scratch, "printed")
-        process = _SERVER.Process(target=_main, args=(module, arguments, folder, printed))
+        process = FORKED.Process(target=_main, args=(module, arguments, folder, printed))
         process.start()
         process.join(timeout)
         if process.exitcode is None:

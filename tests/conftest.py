@@ -11,6 +11,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ["QUATRE_ENABLE_KERNEL"] = "0"
 
 import filelock
+import hypothesis
 import numpy as np
 import pytest
 
@@ -44,6 +45,20 @@ FAST = (
     "tests/trainers/training/test_settings.py",
     "tests/trainers/training/test_steps.py",
 )
+
+# The same examples in every run, however slow the machine: CONTRIBUTING.md has the command that
+# searches for new ones.
+hypothesis.settings.register_profile(
+    "suite",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[
+        hypothesis.HealthCheck.too_slow,
+        hypothesis.HealthCheck.function_scoped_fixture,
+    ],
+)
+hypothesis.settings.load_profile("suite")
 
 # TensorFlow in a test process holds this much.
 _GIGABYTES_A_PROCESS = 2.0

@@ -2,7 +2,7 @@
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
 # Each a decorator: half a minute in all, and the same at every run.
 _ASKED = int(os.environ.get("QUATRE_FUZZ_EXAMPLES", "0"))
@@ -14,8 +14,5 @@ def fuzz(share=1.0):
     return settings(
         max_examples=max(1, round(share * (_ASKED or _EXAMPLES))),
         derandomize=not _ASKED,
-        database=None,
-        deadline=None,
         print_blob=True,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.saved_models.conftest import ENTITIES, RELATIONS
@@ -11,12 +11,7 @@ from tests.serving import LOADERS, signatures_of
 
 ROLES = ("head", "relation", "tail")
 # As many as fit into a few seconds for each loader.
-BUDGET = settings(
-    max_examples=15,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+BUDGET = settings(max_examples=15)
 # ValueError and TypeError: Python compares shapes and types before the runtime would.
 REFUSALS = (tf.errors.InvalidArgumentError, ValueError, TypeError)
 

@@ -2,8 +2,8 @@
 
 import contextlib
 import ctypes
+import itertools
 import json
-import multiprocessing
 import os
 import pathlib
 import runpy
@@ -12,20 +12,23 @@ import socket
 import sys
 import time
 
-# Importing TensorFlow costs a process seconds: one process does it for all, and forks.
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["tensorflow", "tensorflow_datasets"])
+from tests.commands import FORKED
+
+# Below the ports that Linux gives to whoever asks for any (32768 and up), so that nobody takes one
+# before the cluster does; test processes start in different places.
+_PORTS = itertools.count(20_000 + 12 * (os.getpid() % 1000))
 
 
 def cluster(**counts):
     """Returns the addresses of a cluster on free ports of loopback, by job."""
-    with contextlib.ExitStack() as held:
-        # All at once, so that they differ.
-        sockets = [held.enter_context(socket.socket()) for _ in range(sum(counts.values()))]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        free = iter([f"127.0.0.1:{one.getsockname()[1]}" for one in sockets])
-        return {job: [next(free) for _ in range(count)] for job, count in counts.items()}
+    free = (f"127.0.0.1:{port}" for port in _PORTS if _is_free(port))
+    return {job: [next(free) for _ in range(count)] for job, count in counts.items()}
+
+
+def _is_free(port):
+    with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+        return True
+    return False
 
 
 def tf_config(addresses, job, index):
@@ -44,7 +47,7 @@ class Processes:
         """Calls a function of a module in a process of its own; its output goes to a file."""
         output = self._folder / f"process-{len(self._started)}.txt"
         environment = self.environment | environment
-        process = _CONTEXT.Process(
+        process = FORKED.Process(
             target=_call,
             args=(function, arguments, options, environment, output),
             daemon=True,

@@ -11,7 +11,7 @@ import pytest
 from quatre_tf.accelerated import kernel
 from quatre_tf.errors import ConfigError
 from tests.trainers.training.survival import state
-from trainers.training.fitting import fit
+from trainers.training.fitting import train
 
 
 def assert_same(run_dir, expected_dir):
@@ -27,19 +27,19 @@ def test_a_training_says_it_and_ends_alike(
     config, tmp_path, capsys, monkeypatch, use_kernel, strategy
 ):
     config = dataclasses.replace(config, strategy=strategy)
-    fit(config, tmp_path / "compiled")
+    train(config, tmp_path / "compiled")
     assert "8 positives x 2 negatives (compiled) per step" in capsys.readouterr().out
     monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "0")
-    fit(config, tmp_path / "plain")
+    train(config, tmp_path / "plain")
     assert "8 positives x 2 negatives per step" in capsys.readouterr().out
     assert_same(tmp_path / "compiled", tmp_path / "plain")
 
 
 def test_a_run_goes_on_in_the_other_form(config, tmp_path, monkeypatch, use_kernel):
-    fit(config, tmp_path / "whole")
-    fit(dataclasses.replace(config, epochs=2), tmp_path / "parts")
+    train(config, tmp_path / "whole")
+    train(dataclasses.replace(config, epochs=2), tmp_path / "parts")
     monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "0")
-    fit(config, tmp_path / "parts", resume=True)
+    train(config, tmp_path / "parts", resume=True)
     assert_same(tmp_path / "parts", tmp_path / "whole")
 
 
@@ -51,7 +51,7 @@ def test_a_library_that_cannot_be_loaded(config, tmp_path, monkeypatch):
     path.parent.mkdir(parents=True)
     path.write_bytes(b"broken")
     with pytest.raises(ConfigError, match=r"Cannot load .*python -m trainers.build_kernel"):
-        fit(config, tmp_path / "run")
+        train(config, tmp_path / "run")
 
 
 def test_the_program_says_what_is_missing():

@@ -1,4 +1,4 @@
-"""Whole runs on a tiny graph."""
+"""Runs on a tiny graph: whole ones, and only their training where the rest does not matter."""
 
 import dataclasses
 import json
@@ -15,7 +15,7 @@ from tests.trainers.conftest import read_records
 from tests.trainers.training.survival import state
 from tests.trainers.training.wiring import Machine
 from trainers.training import controller
-from trainers.training.fitting import fit
+from trainers.training.fitting import fit, train
 from trainers.training.planning import EpochPlan
 from trainers.training.trainer import Trainer
 
@@ -90,19 +90,19 @@ def test_early_stopping(config, tmp_path, monkeypatch, capsys):
         "candidates": {"all": dict.fromkeys(("both", "head", "tail"), figures)},
     }
     monkeypatch.setattr(Evaluator, "summarize", lambda *_: result)
-    fit(dataclasses.replace(config, epochs=100, validate_every=1, patience=3), tmp_path / "run")
+    train(dataclasses.replace(config, epochs=100, validate_every=1, patience=3), tmp_path / "run")
     # The first is the best; three that are no better follow.
     assert len(read_records(tmp_path / "run", "valid/all")) == 4
     assert "Stopped early" in capsys.readouterr().out
 
 
 def test_resumed_run_equals_the_uninterrupted_one(any_config, tmp_path, monkeypatch):
-    fit(any_config, tmp_path / "whole")
+    train(any_config, tmp_path / "whole")
     # Stopped, not planned shorter: the learning rate may depend on where training ends.
     monkeypatch.setattr(EpochPlan, "steps_to_go", stop_at(EpochPlan.steps_to_go, step=15))
-    fit(any_config, tmp_path / "parts")
+    train(any_config, tmp_path / "parts")
     monkeypatch.undo()
-    fit(any_config, tmp_path / "parts", resume=True)
+    train(any_config, tmp_path / "parts", resume=True)
     whole, parts = state(tmp_path / "whole"), state(tmp_path / "parts")
     assert whole.keys() == parts.keys()
     for name, value in whole.items():
@@ -110,23 +110,23 @@ def test_resumed_run_equals_the_uninterrupted_one(any_config, tmp_path, monkeypa
 
 
 def test_interrupt_saves_a_checkpoint_to_go_on_from(config, tmp_path, monkeypatch):
-    train, calls = Trainer.train, []
+    calls, original = [], Trainer.train
 
     def interrupted(self, num_steps):
         calls.append(num_steps)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return train(self, num_steps)
+        return original(self, num_steps)
 
     monkeypatch.setattr(Trainer, "train", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        fit(config, tmp_path / "run")
+        train(config, tmp_path / "run")
     monkeypatch.undo()
     reader = tf.train.load_checkpoint(str(tmp_path / "run" / "checkpoints"))
     assert reader.get_tensor("step/.ATTRIBUTES/VARIABLE_VALUE") == sum(calls[:2])
 
-    fit(config, tmp_path / "run", resume=True)
-    fit(config, tmp_path / "whole")
+    train(config, tmp_path / "run", resume=True)
+    train(config, tmp_path / "whole")
     expected = state(tmp_path / "whole")
     for name, value in state(tmp_path / "run").items():
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
@@ -134,7 +134,7 @@ def test_interrupt_saves_a_checkpoint_to_go_on_from(config, tmp_path, monkeypatc
 
 def test_mirrored_run_agrees_with_default(config, tmp_path):
     """A whole run; test_distributed.py has the steps of every recipe and strategy."""
-    fit(config, tmp_path / "default")
+    train(config, tmp_path / "default")
     fit(dataclasses.replace(config, strategy="mirrored"), tmp_path / "mirrored")
     default, mirrored = state(tmp_path / "default"), state(tmp_path / "mirrored")
     for name, value in default.items():
@@ -143,13 +143,13 @@ def test_mirrored_run_agrees_with_default(config, tmp_path):
 
 def test_collapse_stops_and_names_the_last_good_checkpoint(config, tmp_path):
     run_dir = tmp_path / "run"
-    fit(dataclasses.replace(config, epochs=2), run_dir)
+    train(dataclasses.replace(config, epochs=2), run_dir)
     before = state(run_dir)
     # This times the squares of the rows leaves the range of float32.
     broken = dataclasses.replace(config, l2=3e38)
     kept = r"not all finite.*last good checkpoint is .*ckpt-10; .*smaller --learning_rate"
     with pytest.raises(TrainingError, match=kept):
-        fit(broken, run_dir, resume=True)
+        train(broken, run_dir, resume=True)
     for name, value in state(run_dir).items():
         np.testing.assert_array_equal(value, before[name], err_msg=name)
 
@@ -162,19 +162,19 @@ def test_what_does_not_fit_into_memory_is_said(config, tmp_path, monkeypatch):
     with pytest.raises(
         TrainingError, match=r"does not fit into memory.* a smaller --embedding_dim"
     ):
-        fit(config, tmp_path / "run")
+        train(config, tmp_path / "run")
 
 
 def test_folder_with_a_run_is_not_overwritten(config, tmp_path):
-    fit(config, tmp_path / "run")
+    train(config, tmp_path / "run")
     with pytest.raises(ConfigError, match=r"already holds a run. Add --resume"):
-        fit(config, tmp_path / "run")
+        train(config, tmp_path / "run")
 
 
 def test_data_set_that_cannot_be_had_leaves_nothing_behind(config, tmp_path):
     config = dataclasses.replace(config, dataset=str(tmp_path / "nowhere"))
     with pytest.raises(DataError, match="There is no folder"):
-        fit(config, tmp_path / "run")
+        train(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -185,21 +185,21 @@ def test_second_run_in_one_folder_is_refused(config, tmp_path):
         filelock.FileLock(run_dir / ".lock"),
         pytest.raises(ConfigError, match="Another process is training in"),
     ):
-        fit(config, run_dir)
+        train(config, run_dir)
 
 
 def test_resume_without_checkpoint(config, tmp_path):
-    fit(config, tmp_path / "run")
+    train(config, tmp_path / "run")
     for path in (tmp_path / "run" / "checkpoints").iterdir():
         path.unlink()
     with pytest.raises(ConfigError, match="There is no checkpoint"):
-        fit(config, tmp_path / "run", resume=True)
+        train(config, tmp_path / "run", resume=True)
 
 
 def test_sample_of_validation_comes_early_and_is_labelled(config, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(controller, "_FIRST_SAMPLE_SECONDS", 0.0)
     monkeypatch.setattr(controller, "_SAMPLE_TRIPLES", 4)
-    fit(config, tmp_path / "run")
+    train(config, tmp_path / "run")
     first = read_records(tmp_path / "run", "valid_sample/all")[0]
     assert first["step"] < config.validate_every * config.steps_per_epoch
     assert "valid SAMPLE of 4 triples" in capsys.readouterr().out
@@ -210,7 +210,7 @@ def test_batch_smaller_than_the_replicas(config, tmp_path):
     with pytest.raises(
         ConfigError, match="--batch_size must be at least the number of replicas, 2"
     ):
-        fit(config, tmp_path / "run")
+        train(config, tmp_path / "run")
 
 
 def test_strong_recipe_leaves_everything_behind(strong_config, tmp_path, capsys):
