@@ -54,7 +54,7 @@ def main(argv: Sequence[str]) -> None:
         f"{name} / products": times[name] / times["products"]
         for name in ("plain", "first", "whole")
     }
-    mrr = calls["plain"]()["candidates"]["all"]["both"]["mrr"]
+    mrr = calls["plain"]().metrics()["mrr"]
     print(
         f"{graph.name}, n = {_EMBEDDING_DIM.value}, {_EPOCHS.value} epochs (MRR {mrr:.3f}): "
         f"{num_queries:,} queries, both sides"

@@ -107,7 +107,7 @@ def _train(config: TrainConfig, graph: Any) -> dict[str, float]:
     steps = config.epochs * trainer.recipe.steps_per_epoch
     for start in range(0, steps, _STEPS_PER_CALL):
         trainer.train(min(_STEPS_PER_CALL, steps - start))
-    return Evaluator(graph).evaluate(trainer.model, "valid")["candidates"]["all"]["both"]
+    return Evaluator(graph).evaluate(trainer.model, "valid").metrics()
 
 
 def begin(dataset: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ machine is the one that records: record where it was trained.
 """
 
 import dataclasses
-import json
 import pathlib
 from collections.abc import Sequence
 from typing import Any
@@ -19,9 +18,10 @@ from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
+from quatre_tf.ranking.results import Results
 from quatre_tf.run import GRAPH
 from trainers.commands import command_of
-from trainers.reporting.analysis.records import read_records
+from trainers.reporting.training_log import read_records
 from trainers.training.config import TrainConfig
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
@@ -43,19 +43,20 @@ def record_of(run_dir: pathlib.Path, evaluation: pathlib.Path) -> dict[str, Any]
     """Returns command, settings, curve and test figures of a run.
 
     Raises:
-        ConfigError: A file is missing, or the figures are not of the run's test split.
+        ConfigError: The run has no records, or the results are not of its test split.
+        DataError: The results cannot be read.
     """
     config = TrainConfig.from_file(run_dir / "config.json")
     records = read_records(run_dir / "metrics.jsonl")
     if not records:
         raise ConfigError(f"{run_dir / 'metrics.jsonl'} has no records. Expected those of a run.")
-    test = json.loads(_read(evaluation))
-    if test["split"] != "test":
-        raise ConfigError(f"{evaluation} is of the {test['split']} split. Expected the test split.")
+    test = Results.load(evaluation)
+    if test.split != "test":
+        raise ConfigError(f"{evaluation} is of the {test.split} split. Expected the test split.")
     expected = (config.tie_policy, len(Graph.load(run_dir / GRAPH).test))
-    if (test["tie_policy"], test["num_triples"]) != expected:
+    if (test.tie_policy, test.num_triples) != expected:
         raise ConfigError(
-            f"{evaluation} has {test['num_triples']:,} triples and {test['tie_policy']} ties."
+            f"{evaluation} has {test.num_triples:,} triples and {test.tie_policy} ties."
             f" Expected {expected[1]:,} and {expected[0]} of this run."
         )
     return {
@@ -67,8 +68,14 @@ def record_of(run_dir: pathlib.Path, evaluation: pathlib.Path) -> dict[str, Any]
         "wall_time_s": max(record["seconds"] for record in records),
         "config": dataclasses.asdict(config),
         "validation": curve_of(records),
-        # Figures by relation are most of the file (1,345 relations), and no page shows them.
-        "test": {name: part for name, part in test.items() if name != "relations"},
+        "test": {
+            "split": test.split,
+            "num_triples": test.num_triples,
+            "tie_policy": test.tie_policy,
+            "candidates": {
+                name: {"both": test.metrics(candidates=name)} for name in test.candidates
+            },
+        },
     }
 
 
@@ -80,13 +87,6 @@ def curve_of(records: Sequence[dict[str, Any]]) -> list[dict[str, float]]:
         {name: value for name, value in points[step].items() if name not in left_out}
         for step in sorted(points)
     ]
-
-
-def _read(path: pathlib.Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"Cannot read {path}: {error.strerror}.") from error
 
 
 if __name__ == "__main__":

@@ -6,9 +6,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.ranking.results import METRICS
 from quatre_tf.validation import check_positive
-
-METRICS = ("mr", "mrr", "hits@1", "hits@3", "hits@10")
 
 
 class _MeanOfRanks(keras.metrics.Mean):

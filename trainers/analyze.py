@@ -1,4 +1,4 @@
-"""Writes the report of a run: a page with its curves, figures and a map of its entities.
+"""Writes the report of a run: a page of results, learning curves and a map of its entities.
 
 Usage: python -m trainers.analyze --run_dir=runs/wn18rr --compare_run_dir=runs/wn18rr-quate
 
@@ -12,24 +12,24 @@ from absl import flags
 
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.paths import user_path
-from trainers.reporting.analysis.extra import require_extra
+from trainers.reporting.html_report import check_extra
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
 _COMPARE_RUN_DIR = flags.DEFINE_string(
-    "compare_run_dir", None, "Another run on the same data set, to show beside it."
+    "compare_run_dir", None, "Another run on the same data set, to compare with."
 )
 _RELATIONS = flags.DEFINE_list(
-    "relations", [], "Whose entities the map shows, with commas. Default: a pair that differs."
+    "relations", [], "Relations whose entities the map shows. Default: a pair that differs."
 )
 _OUTPUT = flags.DEFINE_string("output", None, "Folder of the report. Default: RUN_DIR/report.")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Translates the flags; see `trainers.reporting.analysis.building.write_report`."""
+    """Translates the flags; see `trainers.reporting.html_report.report.write_report`."""
     del argv
-    require_extra()
+    check_extra()
     import_tensorflow()
-    from trainers.reporting.analysis.building import write_report
+    from trainers.reporting.html_report.report import write_report
 
     written = write_report(
         user_path(_RUN_DIR.value),

@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
         import_tensorflow()
         from trainers.explorer.api import Api
         from trainers.explorer.application import Application
-        from trainers.reporting.analysis.runs import load_run
+        from trainers.reporting.runs import load_run
 
         path = user_path(_RUN_DIR.value)
         application = Application(Api(load_run(path)))

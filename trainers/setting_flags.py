@@ -7,6 +7,7 @@ from typing import Any
 from absl import flags
 
 from datasets.program import place_in_help
+from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.errors import ConfigError
 from trainers.training.config import SETTINGS, TrainConfig
 from trainers.training.presets import describe_defaults
@@ -66,6 +67,23 @@ def seeds_of(texts: Sequence[str]) -> list[int]:
     except ValueError:
         received = ",".join(texts)
         raise ConfigError(f"--seeds must be integers: 1,2,3. Received: {received}.") from None
+
+
+def candidate_sets_of(names: Sequence[str]) -> tuple[str, ...]:
+    """Returns the candidate sets of --candidates in their usual order.
+
+    Raises:
+        ConfigError: There is none, or an unknown one.
+    """
+    for name in names:
+        if name not in CANDIDATE_SETS:
+            raise ConfigError(
+                f"Unknown candidate set {name!r} in --candidates. "
+                f"Available: {', '.join(CANDIDATE_SETS)}."
+            )
+    if not names:
+        raise ConfigError(f"--candidates needs at least one of {', '.join(CANDIDATE_SETS)}.")
+    return tuple(name for name in CANDIDATE_SETS if name in names)
 
 
 def _define(field: dataclasses.Field) -> flags.FlagHolder:

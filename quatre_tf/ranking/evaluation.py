@@ -1,22 +1,23 @@
-"""The whole evaluation of a run: figures, how sure they are, their parts, and a comparison."""
+"""The whole evaluation of runs: metrics, intervals, breakdowns, and paired comparisons."""
 
 import dataclasses
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS, unseen_answers
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
-from quatre_tf.metrics import METRICS
-from quatre_tf.ranking import breakdowns, statistics
+from quatre_tf.ranking.breakdowns import Breakdowns, adjusted_mean_rank_index
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.ranks import TIE_POLICIES
+from quatre_tf.ranking.results import UNSEEN_ANSWERS, Results, Row
 from quatre_tf.ranking.split_ranks import SIDES, SplitRanks
+from quatre_tf.ranking.statistics import sign_flip_p_values
 from quatre_tf.ranking.tile_runner import Progress, without_progress
 from quatre_tf.run import Trained
 
-# Figures of two tie policies that differ by no more are the same to a reader.
+# Metrics of two tie policies that differ by no more are reported once.
 _SAME = 1e-4
 
 
@@ -28,9 +29,10 @@ class Options:
         split: `"train"`, `"valid"` or `"test"`.
         tie_policy: How equal scores count.
         candidates: Candidate sets.
-        seed: Of resamples and sign flips.
+        seed: Seed of resamples and sign flips.
         memory_limit_mb: See `Evaluator`.
         progress: See `Evaluator`.
+        group_intervals: Whether each relation and category gets intervals too.
     """
 
     split: str = "test"
@@ -39,6 +41,7 @@ class Options:
     seed: int = 1
     memory_limit_mb: int | None = None
     progress: Progress = without_progress
+    group_intervals: bool = False
 
     def evaluator(self, graph: Graph) -> Evaluator:
         """Returns the evaluator of a graph."""
@@ -51,37 +54,48 @@ class Options:
         )
 
 
-def evaluate_run(
-    trained: Trained, options: Options | None = None, compare_with: Trained | None = None
-) -> dict[str, Any]:
-    """Evaluates the best weights of a run.
+def evaluate_run(trained: Trained, options: Options | None = None) -> Results:
+    """Evaluates the best weights of a run; see `evaluate_runs`."""
+    return evaluate_runs({"": trained}, options)
+
+
+def evaluate_runs(
+    runs: Mapping[str, Trained], options: Options | None = None, baseline: str | None = None
+) -> Results:
+    """Evaluates the best weights of runs on the same graph.
 
     Args:
-        trained: The run.
-        options: How; None: the defaults.
-        compare_with: Another run on the same graph; its figures are subtracted.
+        runs: The runs by name.
+        options: How to evaluate; None: the defaults.
+        baseline: The run that is subtracted from each of the others; None: no comparison.
 
     Returns:
-        What `Evaluator.evaluate` returns, and `describe` adds; `"comparison"` if asked for.
+        For each run: metrics and adjusted mean rank index by candidate set and side, the metrics of
+        the other tie policies if they differ, breakdowns by relation, category and unseen entities,
+        and the differences from the baseline.
 
     Raises:
-        ConfigError: The runs are of different graphs, or the memory limit is too low.
-        TrainingError: The model has no ranks.
+        ConfigError: The runs are on different graphs, there is only the baseline, or the memory
+            limit is too low.
+        TrainingError: A model has no ranks.
     """
     options = options or Options()
-    if compare_with is not None:
-        check_same_graph(trained, compare_with)
-    evaluator = options.evaluator(trained.graph)
-    ranks = evaluator.rank(trained.model, options.split)
-    result = {
-        **evaluator.summarize(ranks),
-        **describe(ranks, trained.graph, options.tie_policy, options.seed),
-    }
-    if compare_with is not None:
-        other = evaluator.rank(compare_with.model, options.split)
-        compared = compare(ranks, other, options.tie_policy, options.seed)
-        result["comparison"] = {"run_dir": str(compare_with.run_dir), **compared}
-    return result
+    if baseline is not None and len(runs) < 2:
+        raise ConfigError(f"{baseline} cannot be compared with itself. Expected another run.")
+    first, *others = runs.values()
+    for other in others:
+        check_same_graph(first, other)
+    evaluator = options.evaluator(first.graph)
+    ranks = {name: evaluator.rank(run.model, options.split) for name, run in runs.items()}
+    rows: list[Row] = []
+    for name, found in ranks.items():
+        rows += (row._replace(run=name) for row in _describe(found, first.graph, options))
+        if baseline is not None and name != baseline:
+            values = (ranks[run].values(options.tie_policy) for run in (name, baseline))
+            differences = np.subtract(*values)
+            rows += difference_rows(found, differences, options, run=name, baseline=baseline)
+    num_triples = len(first.graph.split(options.split))
+    return Results(options.split, num_triples, options.tie_policy, tuple(rows))
 
 
 def check_same_graph(one: Trained, other: Trained) -> None:
@@ -94,68 +108,55 @@ def check_same_graph(one: Trained, other: Trained) -> None:
         )
 
 
-def describe(ranks: SplitRanks, graph: Graph, tie_policy: str, seed: int = 1) -> dict[str, Any]:
-    """Returns everything about a ranking beyond its five figures.
+def difference_rows(
+    ranks: SplitRanks, differences: np.ndarray, options: Options, **columns: str
+) -> list[Row]:
+    """Returns the rows of a comparison that is paired triple by triple.
 
     Args:
-        ranks: The ranking.
-        graph: Its graph.
-        tie_policy: How equal scores count.
-        seed: Of the resamples.
-
-    Returns:
-        `adjusted_mean_rank_index`, `intervals`, `test_only_answers`, `relations`, `categories`,
-        `unseen_entities`, and `tie_policies` if they matter; docs/evaluation.md has each.
+        ranks: A ranking of the triples.
+        differences: `[n, sets, 3, 5]`: `SplitRanks.values` of one model minus those of the other.
+        options: For its tie policy and its seed; the p values are by sign flips.
+        **columns: Other columns of the rows: the names of the run and of its baseline.
     """
-    values = ranks.values(tie_policy)
-    intervals = statistics.bootstrap_intervals(values, seed=seed)
-    result = {
-        "adjusted_mean_rank_index": breakdowns.adjusted_mean_rank_index(ranks, tie_policy),
-        "intervals": ranks.figures(intervals),
-        "test_only_answers": {
-            name: {s: unseen_answers(graph, ranks.split, name, s) for s in SIDES[1:]}
-            for name in ranks.candidates
-        },
-        "relations": breakdowns.by_relation(ranks, values, graph),
-        "categories": breakdowns.by_category(ranks, values, graph),
-        "unseen_entities": breakdowns.unseen_entities(ranks, values, graph),
-    }
-    policies = tie_policies(ranks)
-    return {**result, "tie_policies": policies} if policies else result
+    p_values = sign_flip_p_values(differences, seed=options.seed)
+    return ranks.rows(
+        differences, options.tie_policy, seed=options.seed, p_values=p_values, **columns
+    )
 
 
-def tie_policies(ranks: SplitRanks) -> dict[str, Any]:
-    """Returns `{policy: {set: {side: metrics}}}`.
+def _describe(ranks: SplitRanks, graph: Graph, options: Options) -> Iterator[Row]:
+    """Yields everything about the ranking of one run."""
+    yield from ranks.rows(ranks.values(options.tie_policy), options.tie_policy, seed=options.seed)
+    yield from adjusted_mean_rank_index(ranks, options.tie_policy)
+    yield from unseen_answer_rows(ranks, graph, options.tie_policy)
+    yield from _other_tie_policies(ranks, options.tie_policy)
+    seed = options.seed if options.group_intervals else None
+    breakdowns = Breakdowns(ranks, graph, options.tie_policy, seed)
+    yield from breakdowns.by_relation()
+    yield from breakdowns.by_category()
+    yield from breakdowns.unseen_entities()
 
-    Empty if no metric of the optimistic and the pessimistic policy differs by more than 1e-4, or in
-    the case of mean ranks by more than 1e-4 of them.
+
+def unseen_answer_rows(ranks: SplitRanks, graph: Graph, tie_policy: str) -> Iterator[Row]:
+    """Yields the numbers of answers that no other split, or not train, has in that slot."""
+    for name in ranks.candidates:
+        for side in SIDES[1:]:
+            number = unseen_answers(graph, ranks.split, name, side)
+            place = (ranks.split, tie_policy, name, side, len(ranks.triples))
+            yield Row(*place, UNSEEN_ANSWERS, number)
+
+
+def _other_tie_policies(ranks: SplitRanks, tie_policy: str) -> Iterator[Row]:
+    """Yields the metrics of the other policies.
+
+    There are none if no metric of the optimistic and the pessimistic policy differs by more than
+    1e-4; of mean ranks, by more than this share of them.
     """
-    means = {policy: ranks.values(policy).mean(axis=0) for policy in TIE_POLICIES}
-    best, worst = means["optimistic"], means["pessimistic"]
-    # A mean rank of thousands shows one tie in its last digit: it is compared by its ratio.
-    if (np.abs(worst - best) <= _SAME * np.maximum(best, 1)).all():
-        return {}
-    return {policy: ranks.figures(mean) for policy, mean in means.items()}
-
-
-def compare(ranks: SplitRanks, other: SplitRanks, tie_policy: str, seed: int = 1) -> dict[str, Any]:
-    """Returns `{set: {side: {metric: {"difference", "interval", "p_value"}}}}`: ranks less other.
-
-    The two are paired triple by triple: intervals by bootstrap, p values by sign flips.
-    """
-    differences = ranks.values(tie_policy) - other.values(tie_policy)
-    columns = {
-        "difference": ranks.figures(differences.mean(axis=0)),
-        "interval": ranks.figures(statistics.bootstrap_intervals(differences, seed=seed)),
-        "p_value": ranks.figures(statistics.sign_flip_p_values(differences, seed=seed)),
-    }
-    return {
-        name: {
-            side: {
-                metric: {key: column[name][side][metric] for key, column in columns.items()}
-                for metric in METRICS
-            }
-            for side in SIDES
-        }
-        for name in ranks.candidates
-    }
+    values = {policy: ranks.values(policy) for policy in TIE_POLICIES}
+    best, worst = (values[policy].mean(axis=0) for policy in ("optimistic", "pessimistic"))
+    # A mean rank of thousands shows one tie in its last digit, so its ratio is compared.
+    if (np.abs(worst - best) > _SAME * np.maximum(best, 1)).any():
+        for policy in TIE_POLICIES:
+            if policy != tie_policy:
+                yield from ranks.rows(values[policy], policy)

@@ -1,7 +1,6 @@
 """Filtered ranking of a split: the figures that a run reports."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -9,6 +8,7 @@ import tensorflow as tf
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, TrainingError
 from quatre_tf.model import QuatRE
+from quatre_tf.ranking.results import Results
 from quatre_tf.ranking.sides import RankingSide
 from quatre_tf.ranking.split_ranks import Counts, SplitRanks
 from quatre_tf.ranking.table import screening_pays, table_bytes
@@ -54,27 +54,18 @@ class Evaluator:
         self._runner: TileRunner | None = None
         self._sides = [RankingSide.build(graph, side, candidates) for side in ("head", "tail")]
 
-    def evaluate(self, model: QuatRE, split: str, max_triples: int | None = None) -> dict[str, Any]:
-        """Returns the figures of `rank`.
-
-        Returns:
-            `{"split", "num_triples", "tie_policy", "candidates": {set: {"both" | "head" | "tail":
-            {"mr", "mrr", "hits@1", "hits@3", "hits@10"}}}}`, hits as fractions. `head` is the side
-            that was asked for.
+    def evaluate(self, model: QuatRE, split: str, max_triples: int | None = None) -> Results:
+        """Returns the metrics of `rank`, by candidate set and side.
 
         Raises:
             TrainingError: As `rank`.
         """
         return self.summarize(self.rank(model, split, max_triples))
 
-    def summarize(self, ranks: SplitRanks) -> dict[str, Any]:
+    def summarize(self, ranks: SplitRanks) -> Results:
         """Returns what `evaluate` returns, for a ranking at hand."""
-        return {
-            "split": ranks.split,
-            "num_triples": len(ranks.triples),
-            "tie_policy": self._tie_policy,
-            "candidates": ranks.figures(ranks.values(self._tie_policy).mean(axis=0)),
-        }
+        rows = ranks.rows(ranks.values(self._tie_policy), self._tie_policy)
+        return Results(ranks.split, len(ranks.triples), self._tie_policy, tuple(rows))
 
     def rank(self, model: QuatRE, split: str, max_triples: int | None = None) -> SplitRanks:
         """Ranks the triples of a split, both sides.

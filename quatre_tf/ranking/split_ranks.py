@@ -1,12 +1,16 @@
 """What the ranking of a split counts, before anything is averaged."""
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from quatre_tf.metrics import METRICS, rank_values
+from quatre_tf.metrics import rank_values
 from quatre_tf.ranking.ranks import ranks_from_counts
+from quatre_tf.ranking.results import METRICS, Row
+from quatre_tf.ranking.statistics import bootstrap_intervals
 
 SIDES = ("both", "head", "tail")
 
@@ -62,12 +66,41 @@ class SplitRanks:
             sets.append(np.stack([(head + tail) / 2, head, tail], axis=1))
         return np.stack(sets, axis=1)
 
-    def figures(self, means: np.ndarray) -> dict[str, dict[str, dict[str, float]]]:
-        """Returns `{set: {side: {metric: value}}}` from `[sets, 3, 5]`."""
-        return {
-            name: {
-                side: dict(zip(METRICS, row.tolist(), strict=True))
-                for side, row in zip(SIDES, rows, strict=True)
-            }
-            for name, rows in zip(self.candidates, means, strict=True)
-        }
+    def rows(
+        self,
+        values: np.ndarray,
+        tie_policy: str,
+        *,
+        seed: int | None = None,
+        p_values: np.ndarray | None = None,
+        **columns: Any,
+    ) -> list[Row]:
+        """Returns the means over triples as rows of a results table.
+
+        Args:
+            values: `[m, sets, 3, 5]`: of these triples, as `values` returns them; or their
+                differences.
+            tie_policy: The one of `values`.
+            seed: Of the bootstrap; None: no intervals.
+            p_values: `[sets, 3, 5]`.
+            **columns: Other columns of `Row`, the same in all rows.
+        """
+        shape = values.shape[1:]
+        no_figures = np.full(shape, None)
+        low = high = no_figures
+        if seed is not None:
+            low, high = np.moveaxis(bootstrap_intervals(values, seed=seed), -1, 0)
+        tests = no_figures if p_values is None else p_values
+        return [
+            Row(
+                *(self.split, tie_policy, candidates, side, len(values), metric),
+                *(value, low, high),
+                p_value=p_value,
+                **columns,
+            )
+            for (candidates, side, metric), value, low, high, p_value in zip(
+                itertools.product(self.candidates, SIDES, METRICS),
+                *(array.ravel().tolist() for array in (values.mean(axis=0), low, high, tests)),
+                strict=True,
+            )
+        ]

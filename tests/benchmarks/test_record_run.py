@@ -5,6 +5,7 @@ import pytest
 
 from benchmarks.record_run import command_of, record_of
 from quatre_tf.errors import ConfigError
+from quatre_tf.ranking.results import Results, Row
 from tests.quatre_tf.ranking.small_graph import small_graph
 from trainers.training import presets
 
@@ -37,35 +38,35 @@ def test_command_names_what_differs_from_the_preset():
     assert shlex.split(command_of(config))[-1] == "--dataset=/tmp/my data; x"
 
 
-FIGURES = {
-    "split": "test",
-    "num_triples": 4,
-    "tie_policy": "realistic",
-    "candidates": {"all": {"both": {"mrr": 0.4}}},
-}
+METRICS = {"mr": 9.0, "mrr": 0.4, "hits@1": 0.1, "hits@3": 0.2, "hits@10": 0.3}
+
+
+def write_results(path, split="test", num_triples=4, tie_policy="realistic"):
+    place = (split, tie_policy, "all", "both", num_triples)
+    rows = tuple(Row(*place, metric, value) for metric, value in METRICS.items())
+    path.write_text(Results(split, num_triples, tie_policy, rows).to_json())
+    return path
 
 
 def test_record(tmp_path):
     write_run(tmp_path, presets.resolve("wn18rr", "paper", {}))
-    figures = FIGURES
-    by_relation = {"relations": {"all": {"r": {"both": {"mrr": 0.4}}}}}
-    (tmp_path / "test_metrics.json").write_text(json.dumps(figures | by_relation))
-    record = record_of(tmp_path, tmp_path / "test_metrics.json")
+    record = record_of(tmp_path, write_results(tmp_path / "test_metrics.json"))
     assert (record["epochs"], record["wall_time_s"], record["seed"]) == (2.0, 21.0, 1)
     assert [point["epoch"] for point in record["validation"]] == [1.0, 2.0]
-    assert record["test"] == figures
+    assert record["test"] == {
+        "split": "test",
+        "num_triples": 4,
+        "tie_policy": "realistic",
+        "candidates": {"all": {"both": METRICS}},
+    }
 
 
 def test_figures_of_another_split_are_refused(tmp_path):
     write_run(tmp_path, presets.resolve("umls", "paper", {}))
-    (tmp_path / "valid.json").write_text(json.dumps({"split": "valid"}))
     with pytest.raises(ConfigError, match=r"valid\.json is of the valid split"):
-        record_of(tmp_path, tmp_path / "valid.json")
+        record_of(tmp_path, write_results(tmp_path / "valid.json", "valid"))
     for other in ({"num_triples": 7}, {"tie_policy": "optimistic"}):
-        (tmp_path / "test.json").write_text(json.dumps(FIGURES | other))
         with pytest.raises(
             ConfigError, match=r"test\.json has .* Expected 4 and realistic of this"
         ):
-            record_of(tmp_path, tmp_path / "test.json")
-    with pytest.raises(ConfigError, match=r"Cannot read .*none\.json: No such file"):
-        record_of(tmp_path, tmp_path / "none.json")
+            record_of(tmp_path, write_results(tmp_path / "test.json", **other))

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from quatre_tf.ranking.results import Results
 from tests import commands
 from trainers.training.config import TrainConfig
 from trainers.training.presets import resolve
@@ -67,7 +68,7 @@ def test_help_needs_no_tensorflow(module):
 FLAG = re.compile(r"^  --(?:\[no\])?(\w+):", re.MULTILINE)
 
 
-@pytest.mark.parametrize("module", ["trainers.fit", "trainers.ablation"])
+@pytest.mark.parametrize("module", ["trainers.fit", "trainers.compare"])
 def test_help_all_shows_settings_and_data_flags(module):
     _, out, _ = run(module, "--help_all")
     assert {"embedding_dim", "learning_rate", "tie_policy", "manual_dir"} <= set(FLAG.findall(out))
@@ -131,15 +132,15 @@ def test_fit_evaluate_predict_export(family, tmp_path):
     figures = tmp_path / "figures.json"
     code, out, err = run("trainers.evaluate", f"--run_dir={run_dir}", f"--output={figures}")
     assert (code, err) == (0, "")
-    evaluated = json.loads(figures.read_text())
-    tested = json.loads((run_dir / "test_metrics.json").read_text())
-    assert evaluated["candidates"]["all"] == tested["candidates"]["all"]
+    evaluated = Results.load(figures)
+    tested = Results.load(run_dir / "test_metrics.json")
+    assert evaluated.metrics(side="head") == tested.metrics(side="head")
     assert "Type constraint from train only" in out
     early = tmp_path / "early.json"
     process = start("trainers.evaluate", f"--run_dir={run_dir}", f"--output={early}")
     process.stdout.close()
     process.wait(timeout=120)
-    assert json.loads(early.read_text())["candidates"] == evaluated["candidates"]
+    assert Results.load(early) == evaluated
 
     # TensorFlow's notes at its import are not looked for again: these have it imported.
     question = [f"--run_dir={run_dir}", "--relation=parent_of"]

@@ -12,7 +12,7 @@ from trainers.explorer.search import EntitySearch
 from trainers.explorer.surroundings import Surroundings
 from trainers.prediction.predicting import Options, Predictor
 from trainers.prediction.questions import ASKED, QuestionReader
-from trainers.reporting.analysis.runs import Run
+from trainers.reporting.runs import Run
 
 Args = Mapping[str, str]
 

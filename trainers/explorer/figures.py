@@ -1,15 +1,14 @@
 """What is shown of the run as a whole: its facts, its test figures, its learning curves."""
 
 import dataclasses
-import json
 from typing import Any
 
 import numpy as np
 
-from quatre_tf.errors import DataError
-from trainers.reporting import text as report
-from trainers.reporting.analysis.records import SAMPLE, TRAIN, VALID, read_records, series
-from trainers.reporting.analysis.runs import Run, facts
+from quatre_tf.ranking.results import Results
+from trainers.reporting.evaluation_tables import overall
+from trainers.reporting.runs import Run, facts
+from trainers.reporting.training_log import SAMPLE, TRAIN, VALID, read_records, series
 from trainers.training.run_directory import RunDirectory
 
 _LINES = {"loss": (TRAIN,), "mrr": (VALID, SAMPLE), "hits@10": (VALID, SAMPLE)}
@@ -34,7 +33,7 @@ def curves(run: Run) -> dict[str, Any]:
         that has it; for `"best"` the validation whose weights were kept, or None.
 
     Raises:
-        DataError: See `trainers.reporting.analysis.records.read_records`.
+        DataError: See `trainers.reporting.training_log.read_records`.
     """
     run = dataclasses.replace(run, records=read_records(RunDirectory(run.path).metrics_file))
     lines = {
@@ -54,13 +53,5 @@ def _test_table(run: Run) -> list[list[str]]:
     path = RunDirectory(run.path).test_metrics_file
     if not path.exists():
         return []
-    try:
-        sides = json.loads(path.read_text(encoding="utf-8"))["candidates"]["all"]
-        rows = [
-            [title, *report.metric_cells(sides[side])] for side, title in report.SIDE_TITLES.items()
-        ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{path}: expected the figures that trainers.fit writes, received {error!r}. Remove it."
-        ) from error
-    return [["", *(report.TITLES[metric] for metric in report.METRICS)], *rows]
+    table = overall(Results.load(path))
+    return [list(row) for row in (table.header, *table.rows)]

@@ -13,7 +13,7 @@ import tqdm
 from quatre_tf.errors import TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.run import BEST_MODEL, save_best
-from trainers.reporting import text as report
+from trainers.reporting import formatting
 from trainers.reporting.tensorboard.writer import Summaries
 from trainers.training.checkpoints import Checkpoints, RunState
 from trainers.training.config import REGULARIZERS, TrainConfig
@@ -203,7 +203,7 @@ class Controller:
     def _validate(self, bar: "_Bar") -> dict[str, float]:
         start = self._clock.seconds
         ranks = self._evaluator.rank(self._trainer.model, "valid")
-        metrics = self._evaluator.summarize(ranks)["candidates"]["all"]["both"]
+        metrics = self._evaluator.summarize(ranks).metrics()
         self._summaries.write_validation(self._trainer.model, ranks, self.step)
         took = self._clock.seconds - start
         self._plan.saw_validation(self._clock.last, took)
@@ -212,7 +212,7 @@ class Controller:
         with uninterrupted():
             self._take_note(metrics, better, took)
         mark = "  best so far" if better else ""
-        bar.write(f"epoch {self.epoch:g}  valid  {report.metric_line(metrics)}{mark}")
+        bar.write(f"epoch {self.epoch:g}  valid  {formatting.metric_line(metrics)}{mark}")
         return metrics
 
     def _take_note(self, metrics: Mapping[str, float], better: bool, took: float) -> None:
@@ -234,12 +234,14 @@ class Controller:
             save_best(model, run)
 
     def _validate_sample(self, bar: "_Bar") -> None:
-        result = self._evaluator.evaluate(self._trainer.model, "valid", max_triples=_SAMPLE_TRIPLES)
-        metrics = result["candidates"]["all"]["both"]
+        results = self._evaluator.evaluate(
+            self._trainer.model, "valid", max_triples=_SAMPLE_TRIPLES
+        )
+        metrics = results.metrics()
         self._write("valid_sample/all", metrics)
         bar.write(
-            f"epoch {self.epoch:g}  valid SAMPLE of {result['num_triples']} triples  "
-            f"{report.metric_line(metrics)}"
+            f"epoch {self.epoch:g}  valid SAMPLE of {results.num_triples} triples  "
+            f"{formatting.metric_line(metrics)}"
         )
 
     def _out_of_patience(self) -> bool:
@@ -317,4 +319,4 @@ class _Bar:
     def _remaining(self) -> str:
         elapsed = time.monotonic() - self._start
         rate = (self._step - self._first_step) / max(elapsed, 1e-9)
-        return report.duration((self._last_step - self._step) / max(rate, 1e-9))
+        return formatting.duration((self._last_step - self._step) / max(rate, 1e-9))

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import json
 import os
 import pathlib
 from collections.abc import Iterator
@@ -16,11 +15,13 @@ from quatre_tf.atomic_files import write_text
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf.ranking.results import Results
 from quatre_tf.run import Trained, load_model
 from saved_models.calibrating import calibrate
 from saved_models.exporting import export_scorer
 from saved_models.scorer import build_scorer
-from trainers.reporting import text as report
+from trainers.reporting.evaluation_tables import overall
+from trainers.reporting.rendering import as_text
 from trainers.reporting.tensorboard.final import write_final_summaries
 from trainers.reporting.tensorboard.writer import Summaries
 from trainers.training.checkpoints import Checkpoints, RunState
@@ -41,7 +42,7 @@ def fit(
     resume: bool = False,
     data_dir: str | os.PathLike | None = None,
     manual_dir: str | os.PathLike | None = None,
-) -> dict[str, Any]:
+) -> Results:
     """Trains, then evaluates the best weights on the test split and exports them.
 
     Args:
@@ -52,7 +53,7 @@ def fit(
         manual_dir: Where archives already at hand lie.
 
     Returns:
-        The test metrics, as written to test_metrics.json.
+        The results on the test split, as written to test_metrics.json.
 
     Raises:
         ConfigError: The folder holds a run and `resume` is not set, or is in use.
@@ -62,7 +63,7 @@ def fit(
     """
     with _begun(config, run_dir, resume, data_dir, manual_dir) as session:
         _train(session)
-        return _stored_result(session) or _finish(session)
+        return _stored_results(session) or _finish(session)
 
 
 def train(
@@ -220,17 +221,17 @@ def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Tr
     )
 
 
-def _stored_result(session: _Session) -> dict[str, Any] | None:
-    """Returns the test metrics of a run that was complete before; None of any other."""
+def _stored_results(session: _Session) -> Results | None:
+    """Returns the test results of a run that was complete before; None for any other."""
     path, config = session.run.test_metrics_file, session.config
     if not path.exists():
         return None
-    result = json.loads(path.read_text(encoding="utf-8"))
-    if result["tie_policy"] != config.tie_policy:
+    results = Results.load(path)
+    if results.tie_policy != config.tie_policy:
         return None
-    print(f"\n{report.evaluation_table(result)}\n")
+    print(f"\n{as_text(overall(results))}\n")
     print(f"The run is complete: nothing to do. To train it further, {_how_to_go_on(config)}.")
-    return result
+    return results
 
 
 def _how_to_go_on(config: TrainConfig) -> str:
@@ -240,22 +241,22 @@ def _how_to_go_on(config: TrainConfig) -> str:
     return f"give --epochs=MORE{early}"
 
 
-def _finish(session: _Session) -> dict[str, Any]:
+def _finish(session: _Session) -> Results:
     run, graph = session.run, session.graph
     with ranking_strategy(session.strategy).scope():
         model = load_model(run.path)
-    result = session.evaluator.evaluate(model, "test")
+    results = session.evaluator.evaluate(model, "test")
     if not session.strategy.extended.should_checkpoint:
         # The chief does the rest alone.
-        return result
-    print(f"\n{report.evaluation_table(result)}\n")
+        return results
+    print(f"\n{as_text(overall(results))}\n")
     trained = Trained(model, graph, run.path)
-    write_final_summaries(run, trained, result)
+    write_final_summaries(run, trained, results)
     calibration = calibrate(trained)
     exported = export_scorer(build_scorer(model, graph, calibration), run.saved_model)
     # Last: a run that has it is complete.
-    write_text(run.test_metrics_file, json.dumps(result, indent=2) + "\n")
+    write_text(run.test_metrics_file, results.to_json())
     print(f"Test metrics: {run.test_metrics_file}")
     print(f"SavedModel:   {exported}")
     print(f"TensorBoard:  tensorboard --logdir={run.tensorboard}")
-    return result
+    return results

@@ -6,8 +6,9 @@ import pathlib
 import tensorflow as tf
 from tensorboard.plugins.hparams import api
 
-from trainers.reporting import text as report
-from trainers.reporting.tensorboard.hparams import write_hparams
+from quatre_tf.ranking.results import METRICS
+from trainers.reporting.formatting import TITLES
+from trainers.reporting.tensorboard.final import write_hparams
 from trainers.training.run_directory import RunDirectory
 from trainers.training.setting import Choices, LogUniform
 from trainers.tuning.plan import Search
@@ -21,10 +22,7 @@ def declare_experiment(search: Search, output: pathlib.Path) -> None:
     """
     hparams = [api.HParam(name, _domain(values)) for name, values in search.space.items()]
     hparams.append(api.HParam("seed", api.Discrete(list(search.seeds))))
-    metrics = [
-        api.Metric(_tag(name), display_name=f"valid {report.TITLES[name]}")
-        for name in report.METRICS
-    ]
+    metrics = [api.Metric(_tag(name), display_name=f"valid {TITLES[name]}") for name in METRICS]
     for before in output.glob("events.out.tfevents.*"):
         before.unlink()
     with tf.summary.create_file_writer(os.fspath(output)).as_default():
@@ -37,7 +35,7 @@ def write_row(result: Result) -> None:
     write_hparams(
         RunDirectory(result.path),
         result.config,
-        {_tag(name): best[name] for name in report.METRICS if name in best},
+        {_tag(name): best[name] for name in METRICS if name in best},
     )
 
 

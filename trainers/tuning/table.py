@@ -11,8 +11,9 @@ import numpy as np
 
 from datasets.text_table import table
 from quatre_tf.atomic_files import whole_file, write_text
+from quatre_tf.ranking.results import METRICS
 from trainers.commands import command_of
-from trainers.reporting import text as report
+from trainers.reporting import formatting
 from trainers.training.config import TrainConfig
 from trainers.tuning.plan import Search
 from trainers.tuning.trials import COMPLETED, Result
@@ -29,7 +30,7 @@ def write_csv(search: Search, results: Sequence[Result], path: pathlib.Path) -> 
     titles = ["run", *search.space, "seed", "state", "epochs", "minutes"]
     with whole_file(path) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*titles, "value", "best_epoch", *report.METRICS])
+        writer.writerow([*titles, "value", "best_epoch", *METRICS])
         writer.writerows(_csv_row(search, result) for result in results)
 
 
@@ -42,7 +43,7 @@ def _csv_row(search: Search, result: Result) -> list[Any]:
         result.state,
         f"{result.epochs:g}",
         f"{result.seconds / 60:.2f}",
-        *(best.get(name, "") for name in (result.config.best_by, "epoch", *report.METRICS)),
+        *(best.get(name, "") for name in (result.config.best_by, "epoch", *METRICS)),
     ]
 
 
@@ -92,7 +93,7 @@ def write_json(summary: dict[str, Any], path: pathlib.Path) -> None:
 def search_text(search: Search, results: Sequence[Result]) -> str:
     """Returns all runs, the completed trials over the seeds, and what to do with the best."""
     summary = summarize(search, results)
-    best_by = report.TITLES[summary["best_by"]]
+    best_by = formatting.TITLES[summary["best_by"]]
     title = f"Search on {summary['dataset']}, recipe {summary['recipe']}: {len(results)} runs"
     header = ["", *search.space, "state", "epochs", "time", f"valid {best_by}"]
     rows = [_row(search, result) for result in sorted(results, key=lambda r: -r.value)]
@@ -105,7 +106,7 @@ def search_text(search: Search, results: Sequence[Result]) -> str:
 def _row(search: Search, result: Result) -> list[str]:
     settings = (f"{value:g}" for value in _settings(search, result.config).values())
     value = f"{result.value:.4f}" if result.best else "-"
-    ended = [result.state, f"{result.epochs:g}", report.duration(result.seconds)]
+    ended = [result.state, f"{result.epochs:g}", formatting.duration(result.seconds)]
     return [result.path.name, *settings, *ended, value]
 
 

@@ -4,7 +4,7 @@ import pytest
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.data.relation_categories import CATEGORIES, relation_categories
 from quatre_tf.metrics import rank_metrics
-from quatre_tf.ranking import breakdowns
+from quatre_tf.ranking.breakdowns import Breakdowns, adjusted_mean_rank_index
 from quatre_tf.ranking.evaluator import Evaluator
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 
@@ -20,8 +20,18 @@ def ranks(graph):
 
 
 @pytest.fixture(scope="module")
-def values(ranks):
-    return ranks.values("realistic")
+def parts(ranks, graph):
+    """The rows of all breakdowns by how and where they divide the split, in their order."""
+    breakdowns = Breakdowns(ranks, graph, "realistic")
+    rows = [
+        *breakdowns.by_relation(),
+        *breakdowns.by_category(),
+        *breakdowns.unseen_entities(),
+    ]
+    found = {}
+    for row in rows:
+        found.setdefault((row.group_by, row.group), []).append(row)
+    return found
 
 
 def metrics_of(ranks, candidates, side, chosen):
@@ -30,49 +40,50 @@ def metrics_of(ranks, candidates, side, chosen):
     return rank_metrics([ranks.ranks(candidates, s)[i] for s in sides for i in chosen])
 
 
-def assert_group(group, ranks, candidates, chosen):
-    assert group["num_triples"] == len(chosen)
-    for side in ("both", "head", "tail"):
-        assert group[side] == pytest.approx(metrics_of(ranks, candidates, side, chosen))
+@pytest.mark.parametrize(
+    ("group_by", "group", "chosen"),
+    [
+        ("relation", "likes", [0, 1, 2]),
+        ("relation", "rules", [3]),
+        # Over all: rules has 2 heads for 1 tail, likes 11 triples of 6 heads and 5 tails.
+        ("category", "M-1", [3]),
+        ("category", "M-M", [0, 1, 2]),
+        # In train rules has 1 triple, and likes 6 triples of 5 heads and 5 tails.
+        ("train_category", "1-1", [0, 1, 2, 3]),
+        # Only f is not in train: in "f likes c".
+        ("entities", "unseen", [1]),
+    ],
+)
+def test_parts_of_the_small_graph(parts, ranks, group_by, group, chosen):
+    rows = parts[group_by, group]
+    assert {row.num_triples for row in rows} == {len(chosen)}
+    received = {(row.candidates, row.side, row.metric): row.value for row in rows}
+    expected = {
+        (candidates, side, metric): value
+        for candidates in CANDIDATE_SETS
+        for side in ("both", "head", "tail")
+        for metric, value in metrics_of(ranks, candidates, side, chosen).items()
+    }
+    assert received == pytest.approx(expected)
+    assert all(row.low is None for row in rows)
 
 
-@pytest.mark.parametrize("candidates", CANDIDATE_SETS)
-def test_relations(ranks, values, graph, candidates):
-    groups = breakdowns.by_relation(ranks, values, graph)[candidates]
-    assert list(groups) == ["likes", "rules"]
-    assert_group(groups["likes"], ranks, candidates, [0, 1, 2])
-    assert_group(groups["rules"], ranks, candidates, [3])
-
-
-@pytest.mark.parametrize("candidates", CANDIDATE_SETS)
-def test_unseen_entities(ranks, values, graph, candidates):
-    """Only f is not in train: in "f likes c"."""
-    unseen = breakdowns.unseen_entities(ranks, values, graph)
-    assert unseen["num_triples"] == 1
-    for side, figures in unseen["candidates"][candidates].items():
-        assert figures == pytest.approx(metrics_of(ranks, candidates, side, [1]))
+def test_parts_are_ordered_and_not_empty(parts):
+    assert list(parts) == [
+        *(("relation", "likes"), ("relation", "rules")),
+        *(("category", "M-1"), ("category", "M-M"), ("train_category", "1-1")),
+        ("entities", "unseen"),
+    ]
 
 
 def test_no_unseen_entities(graph):
     ranks = Evaluator(graph).rank(small_model(), "valid")
-    unseen = breakdowns.unseen_entities(ranks, ranks.values("realistic"), graph)
-    assert unseen == {"num_triples": 0, "candidates": {}}
+    assert list(Breakdowns(ranks, graph, "realistic").unseen_entities()) == []
 
 
-def test_categories_of_the_small_graph(ranks, values, graph):
-    """Over all: rules has 2 heads for 1 tail, likes 11 triples of 6 heads and 5 tails.
-
-    In train rules has 1 triple, and likes 6 triples of 5 heads and 5 tails.
-    """
-    categories = breakdowns.by_category(ranks, values, graph)
-    for candidates in CANDIDATE_SETS:
-        groups = categories["all_splits"][candidates]
-        assert list(groups) == ["M-1", "M-M"]
-        assert_group(groups["M-1"], ranks, candidates, [3])
-        assert_group(groups["M-M"], ranks, candidates, [0, 1, 2])
-        groups = categories["train"][candidates]
-        assert list(groups) == ["1-1"]
-        assert_group(groups["1-1"], ranks, candidates, [0, 1, 2, 3])
+def test_intervals_of_parts_hold_their_values(ranks, graph):
+    for row in Breakdowns(ranks, graph, "realistic", seed=1).by_relation():
+        assert row.low <= row.value <= row.high
 
 
 def test_categories_follow_the_definition(rng):
@@ -109,11 +120,12 @@ def test_threshold_belongs_to_many(pairs, category):
 
 def test_adjusted_mean_rank_index_by_hand(ranks):
     """Ranks and competitors of test_evaluator.py: 1 - (mean rank - 1) / (mean competitors / 2)."""
-    index = breakdowns.adjusted_mean_rank_index(ranks, "realistic")
-    assert index["all"]["head"] == pytest.approx(1 - 3 / (13 / 2))
-    assert index["all"]["tail"] == pytest.approx(1 - 9 / (17 / 2))
-    assert index["all"]["both"] == pytest.approx(1 - 12 / (30 / 2))
-    assert index["type_constrained"]["tail"] == pytest.approx(1 - 3 / (9 / 2))
+    rows = adjusted_mean_rank_index(ranks, "realistic")
+    index = {(row.candidates, row.side): row.value for row in rows}
+    assert index["all", "head"] == pytest.approx(1 - 3 / (13 / 2))
+    assert index["all", "tail"] == pytest.approx(1 - 9 / (17 / 2))
+    assert index["all", "both"] == pytest.approx(1 - 12 / (30 / 2))
+    assert index["type_constrained", "tail"] == pytest.approx(1 - 3 / (9 / 2))
 
 
 def test_adjusted_mean_rank_index_without_competitors(graph):
@@ -122,5 +134,4 @@ def test_adjusted_mean_rank_index_without_competitors(graph):
     ranks = evaluator.rank(model, "test")
     for counts in ranks.counts["train_type_constrained"].values():
         counts.competitors[:] = 0
-    index = breakdowns.adjusted_mean_rank_index(ranks, "realistic")
-    assert index["train_type_constrained"] == {"both": None, "head": None, "tail": None}
+    assert list(adjusted_mean_rank_index(ranks, "realistic")) == []

@@ -1,18 +1,19 @@
+"""Whole evaluations on a graph of a dozen triples."""
+
 import dataclasses
-import json
 import pathlib
 
 import pytest
 
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.errors import ConfigError
-from quatre_tf.ranking.evaluation import Options, evaluate_run
+from quatre_tf.ranking.evaluation import Options, evaluate_run, evaluate_runs
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.run import Trained
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 
-SIDES = {"both", "head", "tail"}
-METRICS = {"mr", "mrr", "hits@1", "hits@3", "hits@10"}
+SIDES = ("both", "head", "tail")
+METRICS = ("mr", "mrr", "hits@1", "hits@3", "hits@10")
 
 
 @pytest.fixture
@@ -21,89 +22,101 @@ def trained():
 
 
 @pytest.fixture
-def result(trained):
+def results(trained):
     return evaluate_run(trained)
 
 
-def test_keys_are_as_documented(result):
-    assert set(result) == {
-        "split",
-        "num_triples",
-        "tie_policy",
-        "candidates",
-        "adjusted_mean_rank_index",
-        "intervals",
-        "test_only_answers",
-        "relations",
-        "categories",
-        "unseen_entities",
-        "tie_policies",
+def test_every_figure_has_one_row(results):
+    assert (results.split, results.num_triples, results.tie_policy) == ("test", 4, "realistic")
+    assert results.candidates == CANDIDATE_SETS
+    groups = [(row.group_by, row.group, row.tie_policy) for row in results.rows]
+    assert list(dict.fromkeys(groups)) == [
+        ("", "", "realistic"),
+        *(("", "", "optimistic"), ("", "", "pessimistic")),
+        *(("relation", "likes", "realistic"), ("relation", "rules", "realistic")),
+        *(("category", "M-1", "realistic"), ("category", "M-M", "realistic")),
+        ("train_category", "1-1", "realistic"),
+        ("entities", "unseen", "realistic"),
+    ]
+    places = [row._replace(value=0, low=None, high=None) for row in results.rows]
+    assert len(set(places)) == len(places)
+    # Nine groups of 45 metrics, an index for each set and side, unseen answers for two sides.
+    assert len(places) == 9 * 45 + 9 + 6
+
+
+def test_unseen_answers(results):
+    numbers = {
+        (row.candidates, row.side): row.value for row in results.select(metric="unseen_answers")
     }
-    assert tuple(result["candidates"]) == CANDIDATE_SETS
-    for name in CANDIDATE_SETS:
-        assert set(result["candidates"][name]) == SIDES
-        assert set(result["adjusted_mean_rank_index"][name]) == SIDES
-        assert set(result["intervals"][name]["both"]) == METRICS
-        assert set(result["relations"][name]["likes"]) == {"num_triples", *SIDES}
-        assert set(result["tie_policies"]["pessimistic"][name]) == SIDES
-    assert set(result["categories"]) == {"all_splits", "train"}
-    assert result["test_only_answers"]["type_constrained"] == {"head": 2, "tail": 0}
-    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert numbers["type_constrained", "head"] == 2
+    assert numbers["type_constrained", "tail"] == 0
+    assert numbers["all", "head"] == 0
 
 
-def test_figures_are_those_of_the_evaluator(trained, result):
+def test_metrics_are_those_of_the_evaluator(trained, results):
     plain = Evaluator(trained.graph).evaluate(trained.model, "test")
-    assert result["candidates"]["all"] == plain["candidates"]["all"]
+    for side in SIDES:
+        assert results.metrics(side=side) == plain.metrics(side=side)
 
 
-def test_intervals_hold_the_figures(result):
-    for name in CANDIDATE_SETS:
+def test_intervals_hold_the_values(results):
+    for candidates in CANDIDATE_SETS:
         for side in SIDES:
             for metric in METRICS:
-                low, high = result["intervals"][name][side][metric]
-                assert low <= result["candidates"][name][side][metric] <= high
+                row = results.find(metric, candidates=candidates, side=side)
+                assert row.low <= row.value <= row.high
 
 
-def test_tie_policies_stand_side_by_side_when_they_differ(result):
-    tails = {p: sets["all"]["tail"]["mr"] for p, sets in result["tie_policies"].items()}
+def test_all_tie_policies_are_there_when_they_differ(results):
+    tails = {
+        policy: results.metrics(side="tail", tie_policy=policy)["mr"]
+        for policy in ("optimistic", "realistic", "pessimistic")
+    }
     assert tails == {"optimistic": 12 / 4, "realistic": 13 / 4, "pessimistic": 14 / 4}
-    assert result["tie_policies"]["realistic"] == result["candidates"]
 
 
 def test_tie_policies_are_left_out_when_they_agree(trained):
     model = small_model(a=1.5, b=2.25, c=2.5, d=-1, e=0.5)
-    result = evaluate_run(dataclasses.replace(trained, model=model))
-    assert "tie_policies" not in result
+    results = evaluate_run(dataclasses.replace(trained, model=model))
+    assert {row.tie_policy for row in results.rows} == {"realistic"}
 
 
 def test_comparison(trained):
     other = Trained(small_model(f=-3.0), small_graph(), pathlib.Path("runs/other"))
     options = Options(candidates=("all", "train_type_constrained"))
-    compared = evaluate_run(trained, options, other)["comparison"]
-    assert set(compared) == {"run_dir", "all", "train_type_constrained"}
-    assert compared["run_dir"] == "runs/other"
-    one, two = (evaluate_run(t, options)["candidates"] for t in (trained, other))
+    results = evaluate_runs({"one": trained, "other": other}, options, "other")
     for side in SIDES:
-        found = compared["all"][side]["mrr"]
-        assert set(found) == {"difference", "interval", "p_value"}
-        difference = one["all"][side]["mrr"] - two["all"][side]["mrr"]
-        assert found["difference"] == pytest.approx(difference)
-        assert found["interval"][0] <= difference <= found["interval"][1]
-        assert 0 < found["p_value"] <= 1
+        found = results.find("mrr", side=side, run="one", baseline="other")
+        one, two = (results.metrics(side=side, run=run)["mrr"] for run in ("one", "other"))
+        assert found.value == pytest.approx(one - two)
+        assert found.low <= found.value <= found.high
+        assert 0 < found.p_value <= 1
+    assert len(results.select(baseline="other")) == 2 * 3 * 5
+    assert results.select(run="other", baseline="one") == []
 
 
-def test_a_run_compared_with_itself(trained):
-    found = evaluate_run(trained, compare_with=trained)["comparison"]["all"]["both"]["mr"]
-    assert found == {"difference": 0.0, "interval": [0.0, 0.0], "p_value": 1.0}
+def test_equal_models_do_not_differ(trained):
+    results = evaluate_runs({"one": trained, "two": trained}, baseline="two")
+    found = results.find("mr", baseline="two")
+    assert (found.value, found.low, found.high, found.p_value) == (0.0, 0.0, 0.0, 1.0)
 
 
-def test_runs_on_different_graphs_are_not_compared(trained):
+def test_runs_that_cannot_be_compared(trained):
     graph = small_graph()
     shorter = dataclasses.replace(graph, test=graph.test[:-1])
     other = Trained(small_model(), shorter, pathlib.Path("runs/other"))
     with pytest.raises(ConfigError, match=r"one and .*other are runs on different graphs"):
-        evaluate_run(trained, compare_with=other)
+        evaluate_runs({"one": trained, "other": other})
+    with pytest.raises(ConfigError, match="one cannot be compared with itself"):
+        evaluate_runs({"one": trained}, baseline="one")
 
 
-def test_the_same_seed_gives_the_same_result(trained, result):
-    assert evaluate_run(trained, Options(seed=1)) == result
+def test_intervals_of_groups_only_if_wanted(trained, results):
+    assert results.select(group_by="relation")[0].low is None
+    results = evaluate_run(trained, Options(group_intervals=True))
+    for row in results.select(group_by="category"):
+        assert row.low <= row.value <= row.high
+
+
+def test_the_same_seed_gives_the_same_results(trained, results):
+    assert evaluate_run(trained, Options(seed=1)) == results

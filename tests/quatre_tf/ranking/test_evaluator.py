@@ -92,13 +92,13 @@ def test_every_rank_by_hand(ranks, candidates):
 
 def test_figures_by_hand():
     result = Evaluator(small_graph()).evaluate(small_model(), "test")
-    assert list(result["candidates"]) == ["all"]
-    both = result["candidates"]["all"]["both"]
+    assert result.candidates == ("all",)
+    both = result.metrics()
     assert both["mr"] == 20 / 8
     assert both["mrr"] == pytest.approx((3 / 2 + 1 + 2 / 4 + 2 / 2.5) / 8)
     assert (both["hits@1"], both["hits@3"], both["hits@10"]) == (1 / 8, 6 / 8, 1)
-    assert result["candidates"]["all"]["head"]["mr"] == 7 / 4
-    assert result["num_triples"] == 4
+    assert result.metrics(side="head")["mr"] == 7 / 4
+    assert result.num_triples == 4
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -19,12 +19,13 @@ from werkzeug.test import Client
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
+from quatre_tf.ranking.results import Results, Row
 from quatre_tf.run import Trained
 from trainers.explorer import application, figures, search, server
 from trainers.explorer.api import Api
 from trainers.explorer.application import Application
 from trainers.explorer.search import EntitySearch
-from trainers.reporting.analysis.runs import Run
+from trainers.reporting.runs import Run
 from trainers.training.config import TrainConfig
 
 LABELS = {"a": "Anna", "b": "Bea", "c": "<img/src=x>", "f": "Anna-Lena"}
@@ -194,7 +195,12 @@ def test_test_figures_as_cells(run, tmp_path):
         side: {"mr": 1234.5, "mrr": mrr, "hits@1": 0.25, "hits@3": 0.5, "hits@10": 1.0}
         for side, mrr in (("both", 0.5), ("head", 0.25), ("tail", 0.75))
     }
-    path.write_text(json.dumps({"candidates": {"all": sides}}))
+    rows = [
+        Row("test", "realistic", "all", side, 4, metric, value)
+        for side, metrics in sides.items()
+        for metric, value in metrics.items()
+    ]
+    path.write_text(Results("test", 4, "realistic", tuple(rows)).to_json())
     assert figures.overview(run)["test"] == [
         ["", "MR", "MRR", "H@1", "H@3", "H@10"],
         ["heads and tails", "1,234.5", "0.5000", "0.2500", "0.5000", "1.0000"],
@@ -202,7 +208,7 @@ def test_test_figures_as_cells(run, tmp_path):
         ["tails", "1,234.5", "0.7500", "0.2500", "0.5000", "1.0000"],
     ]
     path.write_text('{"candidates": {}}')
-    with pytest.raises(DataError, match=r"test_metrics\.json: expected the figures"):
+    with pytest.raises(DataError, match=r"test_metrics\.json: expected the results"):
         figures.overview(run)
 
 

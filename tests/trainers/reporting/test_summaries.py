@@ -9,10 +9,11 @@ import tensorflow as tf
 from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.hparams import metadata
 
+from quatre_tf.ranking.results import Results
 from quatre_tf.run import load_trained
 from tests.trainers.conftest import read_records
 from tests.trainers.reporting.summary_events import read_tensors, read_values
-from trainers.reporting.tensorboard.hparams import FOLDER
+from trainers.reporting.tensorboard.final import HPARAMS_FOLDER
 from trainers.training.fitting import fit
 
 TABLES = {"entities", "relation", "head_rotation", "tail_rotation"}
@@ -77,14 +78,14 @@ def _check_text(logged, run_dir):
     assert "| 24 | 3 | 32 | 8 | 8 |" in settings
     assert "    python -m trainers.fit --dataset=" in settings
     assert "--embedding_dim=4" in settings
-    test = json.loads((run_dir / "test_metrics.json").read_text())["candidates"]["all"]
-    assert f"| {test['head']['mrr']:.4f} |" in next(
+    test = Results.load(run_dir / "test_metrics.json").metrics(side="head")
+    assert f"| {test['mrr']:.4f} |" in next(
         line for line in result.splitlines() if line.startswith("| heads |")
     )
 
 
 def _check_row_of_the_hparams_table(run_dir):
-    values = read_values(run_dir / "tensorboard" / FOLDER)
+    values = read_values(run_dir / "tensorboard" / HPARAMS_FOLDER)
     (start,) = values.pop(metadata.SESSION_START_INFO_TAG).values()
     content = start.metadata.plugin_data.content
     info = metadata.parse_session_start_info_plugin_data(content)
@@ -95,7 +96,7 @@ def _check_row_of_the_hparams_table(run_dir):
 
     figures = {tag: float(tf.make_ndarray(steps[0].tensor)) for tag, steps in values.items()}
     best = max(read_records(run_dir, "valid/all"), key=lambda record: record["hits@10"])
-    test = json.loads((run_dir / "test_metrics.json").read_text())["candidates"]["all"]["both"]
+    test = Results.load(run_dir / "test_metrics.json").metrics()
     minutes = figures.pop("run/minutes")
     assert 0 < minutes < 10
     assert figures == pytest.approx(

@@ -76,7 +76,7 @@ def test_a_lost_worker_ends_the_run_and_resume_goes_on(family, processes, tmp_pa
     for name, value in state(run_dir).items():
         np.testing.assert_allclose(value, whole[name], rtol=1e-3, atol=1e-3, err_msg=name)
     tested = json.loads((run_dir / "test_metrics.json").read_text())
-    assert tested["num_triples"] == result["num_triples"]
+    assert tested["num_triples"] == result.num_triples
 
 
 def test_servers_outlive_a_worker_and_the_run_goes_on_without_them(

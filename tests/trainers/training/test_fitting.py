@@ -10,7 +10,9 @@ import tensorflow as tf
 
 from quatre_tf.errors import ConfigError, DataError, TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf.ranking.results import Results
 from quatre_tf.run import load_trained
+from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.conftest import read_records
 from tests.trainers.training.survival import state
 from tests.trainers.training.wiring import Machine
@@ -31,16 +33,14 @@ def stop_at(steps_to_go, step):
 
 def test_run_leaves_everything_behind(config, tmp_path, capsys):
     run_dir = tmp_path / "run"
-    result = fit(config, run_dir)
-    assert set(result["candidates"]["all"]) == {"both", "head", "tail"}
-    metrics = {"mr", "mrr", "hits@1", "hits@3", "hits@10"}
-    assert set(result["candidates"]["all"]["both"]) == metrics
-    assert (result["split"], result["num_triples"], result["tie_policy"]) == (
-        "test",
-        8,
-        "realistic",
-    )
-    assert json.loads((run_dir / "test_metrics.json").read_text()) == result
+    results = fit(config, run_dir)
+    assert (results.split, results.num_triples, results.tie_policy) == ("test", 8, "realistic")
+    assert [(row.candidates, row.side, row.metric) for row in results.rows] == [
+        ("all", side, metric)
+        for side in ("both", "head", "tail")
+        for metric in ("mr", "mrr", "hits@1", "hits@3", "hits@10")
+    ]
+    assert Results.load(run_dir / "test_metrics.json") == results
     assert [r["epoch"] for r in read_records(run_dir, "valid/all")] == [2, 4, 6]
     assert json.loads((run_dir / "config.json").read_text())["embedding_dim"] == 4
     assert (run_dir / "saved_model" / "1" / "saved_model.pb").is_file()
@@ -62,14 +62,9 @@ def test_best_is_a_true_copy_of_the_best_not_the_last(config, tmp_path, monkeypa
 
     def summarize(self, ranks):
         hits = next(values) if ranks.split == "valid" else 0.0
-        figures = dict.fromkeys(("mr", "mrr", "hits@1", "hits@3"), 1.0) | {"hits@10": hits}
-        sides = dict.fromkeys(("both", "head", "tail"), figures)
-        return {
-            "split": ranks.split,
-            "num_triples": 8,
-            "tie_policy": "realistic",
-            "candidates": {"all": sides},
-        }
+        results = make_results(["parent_of"])
+        rows = (r._replace(value=hits) if r.metric == "hits@10" else r for r in results.rows)
+        return dataclasses.replace(results, rows=tuple(rows))
 
     monkeypatch.setattr(Evaluator, "rank", seeing_rank)
     monkeypatch.setattr(Evaluator, "summarize", summarize)
@@ -82,14 +77,8 @@ def test_best_is_a_true_copy_of_the_best_not_the_last(config, tmp_path, monkeypa
 
 
 def test_early_stopping(config, tmp_path, monkeypatch, capsys):
-    figures = dict.fromkeys(("mr", "mrr", "hits@1", "hits@3", "hits@10"), 0.5)
-    result = {
-        "split": "valid",
-        "num_triples": 8,
-        "tie_policy": "realistic",
-        "candidates": {"all": dict.fromkeys(("both", "head", "tail"), figures)},
-    }
-    monkeypatch.setattr(Evaluator, "summarize", lambda *_: result)
+    results = make_results(["parent_of"])
+    monkeypatch.setattr(Evaluator, "summarize", lambda *_: results)
     train(dataclasses.replace(config, epochs=100, validate_every=1, patience=3), tmp_path / "run")
     # The first is the best; three that are no better follow.
     assert len(read_records(tmp_path / "run", "valid/all")) == 4
@@ -224,7 +213,7 @@ def test_strong_recipe_leaves_everything_behind(strong_config, tmp_path, capsys)
     assert rates[-1] < 0.1 * strong_config.learning_rate
     best = max(record["mrr"] for record in read_records(run_dir, "valid/all"))
     model, graph = load_trained(run_dir).model, load_trained(run_dir).graph
-    valid = Evaluator(graph).evaluate(model, "valid")["candidates"]["all"]["both"]
+    valid = Evaluator(graph).evaluate(model, "valid").metrics()
     assert valid["mrr"] == pytest.approx(best)
 
 

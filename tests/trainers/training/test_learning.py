@@ -36,8 +36,8 @@ def test_countries_is_learned_far_beyond_frequencies(tmp_path):
     baseline = frequency_mrr(graph)
     assert 0.02 < baseline < 0.5
     config = presets.resolve("countries", "paper", {"epochs": 20, "validate_every": 10})
-    learned = fit(config, tmp_path / "run")["candidates"]["all"]["both"]
+    learned = fit(config, tmp_path / "run").metrics()
     assert learned["mrr"] > baseline + 0.3
     untrained = dataclasses.replace(config, learning_rate=1e-12, epochs=1, validate_every=1)
-    chance = fit(untrained, tmp_path / "untrained")["candidates"]["all"]["both"]
+    chance = fit(untrained, tmp_path / "untrained").metrics()
     assert chance["mrr"] < 0.1

@@ -9,7 +9,7 @@ import tensorflow as tf
 from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
-from quatre_tf.ranking.breakdowns import by_relation
+from quatre_tf.ranking.breakdowns import Breakdowns
 from quatre_tf.ranking.split_ranks import SplitRanks
 from trainers.reporting.tensorboard import table_norms
 from trainers.reporting.tensorboard.separation import LabelledTriples, area_under_curve
@@ -43,11 +43,10 @@ class ValidationSummaries:
         self._write_scores(model)
 
     def _write_relations(self, ranks: SplitRanks) -> None:
-        values = ranks.values(self._tie_policy)
-        relations = by_relation(ranks, values, self._graph)["all"].items()
-        for place, (name, figures) in enumerate(itertools.islice(relations, NUM_RELATIONS), 1):
-            tag = f"valid/per_relation/{place:02d}_{_tag_safe(name)}"
-            tf.summary.scalar(tag, figures["both"]["mrr"])
+        rows = Breakdowns(ranks, self._graph, self._tie_policy).by_relation()
+        found = (row for row in rows if (row.side, row.metric) == ("both", "mrr"))
+        for place, row in enumerate(itertools.islice(found, NUM_RELATIONS), 1):
+            tf.summary.scalar(f"valid/per_relation/{place:02d}_{_tag_safe(row.group)}", row.value)
 
     def _write_norms(self, model: QuatRE) -> None:
         for table in table_norms.tables_of(model):

@@ -8,8 +8,8 @@ import tensorflow as tf
 from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
 from quatre_tf.ranking.split_ranks import SplitRanks
-from trainers.reporting.tensorboard.cards import settings_card
 from trainers.reporting.tensorboard.layout import write_layout
+from trainers.reporting.tensorboard.settings import settings_card
 from trainers.reporting.tensorboard.validation import ValidationSummaries
 from trainers.training.config import TrainConfig
 from trainers.training.run_directory import RunDirectory

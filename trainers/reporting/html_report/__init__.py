@@ -1,4 +1,4 @@
-"""The optional packages of the report."""
+"""The report of a run as a page, with its optional packages."""
 
 import importlib.util
 
@@ -7,8 +7,8 @@ from quatre_tf.errors import ConfigError
 _PACKAGES = ("matplotlib", "sklearn")
 
 
-def require_extra() -> None:
-    """Raises ConfigError, with the command that mends it, unless the extra is installed."""
+def check_extra() -> None:
+    """Raises ConfigError, with the command that helps, unless the extra is installed."""
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         raise ConfigError(

@@ -15,7 +15,7 @@ from datasets import catalog
 from quatre_tf import QuatRE
 from quatre_tf.run import Trained, save_best
 from saved_models.calibrating import calibrate
-from trainers.reporting.analysis import reliability
+from trainers.reporting.html_report import reliability
 
 PLAIN = "logistic function of the score"
 

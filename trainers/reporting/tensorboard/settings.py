@@ -1,13 +1,12 @@
-"""What the Text dashboard of TensorBoard says of a run, in Markdown."""
+"""The settings of a run as Markdown, for the Text dashboard of TensorBoard."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
 from trainers.commands import command_of
-from trainers.reporting import text as report
+from trainers.reporting.rendering import Table, as_markdown
 from trainers.training.config import TrainConfig
 
 
@@ -33,30 +32,11 @@ def settings_card(config: TrainConfig, graph: Graph) -> str:
     return "\n\n".join(
         (
             f"    {command_of(config)}",
-            _table(list(counts), [[f"{count:,}" for count in counts.values()]]),
-            _table(["setting", "value", "default, where another"], rows),
+            as_markdown(Table("", [*counts], [[f"{count:,}" for count in counts.values()]])),
+            as_markdown(Table("", ["setting", "value", "default, if different"], rows)),
         )
     )
 
 
-def result_card(result: Mapping[str, Any]) -> str:
-    """Returns the table of an evaluation, as of `Evaluator.evaluate`."""
-    sides = result["candidates"]["all"]
-    header = ["", *(report.TITLES[name] for name in report.METRICS)]
-    rows = [
-        [label, *report.metric_cells(sides[side])] for side, label in report.SIDE_TITLES.items()
-    ]
-    title = (
-        f"Filtered ranking of the {result['split']} split, {result['num_triples']:,} triples, all "
-        f"entities as candidates, {result['tie_policy']} ties"
-    )
-    return f"{title}\n\n{_table(header, rows)}"
-
-
 def _default(value: Any) -> str:
     return "" if value is dataclasses.MISSING else f"`{value}`"
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

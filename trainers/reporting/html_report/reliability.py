@@ -2,9 +2,11 @@
 
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from matplotlib.axes import Axes
 
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
@@ -14,10 +16,9 @@ from saved_models.calibrating import NUM_NEGATIVES, calibration_of, labelled_sco
 from saved_models.calibration import Calibration
 from saved_models.platt import logistic
 from saved_models.reliability import NUM_BINS, quality, reliability_bins, triple_losses
-from trainers.reporting.analysis import page
-from trainers.reporting.analysis.names import shorten
-from trainers.reporting.analysis.reliability_picture import Probabilities, draw_reliability
-from trainers.reporting.analysis.rows import Row, write_csv
+from trainers.reporting.formatting import shorten
+from trainers.reporting.html_report import page, pictures
+from trainers.reporting.rendering import Table, as_html, write_csv
 
 PARTS = ("reliability.png", "reliability.csv", "calibration.csv")
 _SPLIT = "test"
@@ -26,6 +27,17 @@ _TITLE = "Probabilities"
 # No relation has this name.
 _ALL = ""
 _MAX_RELATIONS = 10
+Row = dict[str, Any]
+# By the name of the probabilities; the first is drawn behind.
+Probabilities = Mapping[str, np.ndarray]
+_DIAGONAL_STYLE: dict[str, Any] = {"color": pictures.NEUTRAL, "linewidth": 0.7, "linestyle": ":"}
+_CURVE_STYLES: tuple[dict[str, Any], ...] = (
+    {"color": pictures.PALETTE[1], "marker": "o", "fillstyle": "none", "linestyle": "--"},
+    {"color": pictures.PALETTE[0], "marker": "o"},
+)
+_KINDS = {"positives": pictures.PALETTE[2], "negatives": pictures.PALETTE[3]}
+_EDGES = np.linspace(0, 1, 21)
+_ROW_HEIGHT = 2.9
 _HEADER = ("", "triples", "Brier score", "Log loss", "ECE")
 
 
@@ -60,7 +72,7 @@ def probabilities(runs: Mapping[str, Trained], output: pathlib.Path) -> str:
             "true. Right: calibrated probabilities of positives, the triples of the split, and "
             "negatives, corrupted ones.",
         ),
-        page.table(caption, _HEADER, _table(figures, len(found))),
+        as_html(Table(caption, _HEADER, list(_table(figures, len(found))))),
     )
 
 
@@ -127,7 +139,46 @@ def _table(figures: Sequence[Row], num_runs: int) -> Iterator[list[str]]:
 
 def _cells(row: Row) -> list[str]:
     cells = [
-        f"{row[metric]:.4f}\n{row[f'{metric} low']:.4f} – {row[f'{metric} high']:.4f}"
+        f"{row[metric]:.4f}\n{row[f'{metric} low']:.4f} to {row[f'{metric} high']:.4f}"
         for metric in ("brier", "log_loss")
     ]
     return [f"{row['triples']:,}", *cells, f"{row['ece']:.4f}"]
+
+
+def draw_reliability(runs: Mapping[str, Probabilities], path: pathlib.Path) -> None:
+    """Draws a row per run: a reliability diagram, and how the last probabilities are spread.
+
+    Args:
+        runs: By run and name, probabilities `[n, 1 + k]` as in `saved_models.reliability`.
+        path: The PNG file.
+    """
+    height = 0.4 + _ROW_HEIGHT * len(runs)
+    with pictures.picture(path, height, rows=len(runs), columns=2) as (figure, grid):
+        for (diagram, spread), (run, named) in zip(grid, runs.items(), strict=True):
+            _draw_diagram(diagram, named)
+            *_, last = named.values()
+            _draw_spread(spread, last)
+            if len(runs) > 1:
+                diagram.set_title(pictures.plain(run), loc="left")
+        (curves, names), (areas, kinds) = (axis.get_legend_handles_labels() for axis in grid[0])
+        pictures.legend_above(figure, curves + areas, names + kinds)
+
+
+def _draw_diagram(axis: Axes, named: Probabilities) -> None:
+    axis.plot([0, 1], [0, 1], **_DIAGONAL_STYLE)
+    for (name, probabilities), look in zip(named.items(), _CURVE_STYLES, strict=True):
+        _, predicted, observed = reliability_bins(probabilities).T
+        axis.plot(predicted, observed, label=name, markersize=4, clip_on=False, **look)
+    axis.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axis.set(xlabel="Mean probability", ylabel="Share of positives")
+    axis.grid(True)
+
+
+def _draw_spread(axis: Axes, probabilities: np.ndarray) -> None:
+    values = probabilities[:, 0], probabilities[:, 1:].reshape(-1)
+    for (kind, color), of in zip(_KINDS.items(), values, strict=True):
+        shares = np.histogram(of, _EDGES)[0] / of.size
+        axis.stairs(shares, _EDGES, color=color, fill=True, alpha=0.5, label=kind)
+    axis.set(xlim=(0, 1), ylim=(0, None))
+    axis.set(xlabel="Calibrated probability", ylabel="Share of each kind")
+    axis.grid(True, axis="y")

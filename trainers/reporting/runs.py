@@ -9,9 +9,8 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
 from quatre_tf.ranking.evaluation import check_same_graph
 from quatre_tf.run import BEST_MODEL, GRAPH, Trained, load_trained
-from trainers.reporting import text as report
-from trainers.reporting.analysis.names import shorten
-from trainers.reporting.analysis.records import best_record, read_records
+from trainers.reporting.formatting import TITLES, duration, shorten
+from trainers.reporting.training_log import best_record, read_records
 from trainers.training.config import TrainConfig
 from trainers.training.run_directory import RunDirectory
 
@@ -45,8 +44,9 @@ class Run:
 
     @property
     def model(self) -> str:
-        """The name of the model as in the paper."""
-        return _MODELS[self.settings["model"]]
+        """The model as the paper names it, or else its setting."""
+        name = self.settings["model"]
+        return _MODELS.get(name, name)
 
     @property
     def best(self) -> dict[str, Any] | None:
@@ -114,7 +114,7 @@ def _training_facts(run: Run) -> dict[str, str]:
     last, best, best_by = run.records[-1], run.best, run.settings["best_by"]
     found = "none yet"
     if best:
-        found = f"{best['epoch']:g}\nvalidation {report.TITLES[best_by]} {best[best_by]:.4f}"
+        found = f"{best['epoch']:g}\nvalidation {TITLES[best_by]} {best[best_by]:.4f}"
     # A budget stands in the place of the epochs.
     budgeted = run.settings["budget_minutes"] > 0
     most = "" if budgeted else f" of at most {run.settings['epochs']:,}"
@@ -122,5 +122,5 @@ def _training_facts(run: Run) -> dict[str, str]:
         "Recipe": run.settings["recipe"],
         "Epochs": f"{last['epoch']:g}{most}",
         "Best epoch": found,
-        "Wall time": report.duration(last["seconds"]),
+        "Wall time": duration(last["seconds"]),
     }

@@ -1,4 +1,4 @@
-"""One look for every picture: sizes, colours, and how a file is written."""
+"""The style of all pictures, and how they are written."""
 
 import contextlib
 import io
@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-# Okabe and Ito's palette: tells apart for all common kinds of colour blindness, and in grey.
+# Okabe and Ito's palette: distinct under all common kinds of color blindness, and in gray.
 # Yellow is left out: too pale for a line on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 NEUTRAL = "#000000"
@@ -20,11 +20,11 @@ MARKERS = ("o", "^", "s", "D", "v", "P")
 WIDTH = 6.5
 
 _DOTS_PER_INCH = 200
-_COLOURS = 128
+_COLORS = 128
 # Inches that an entry of a legend takes: mark and gaps, and a letter.
 _LEGEND_MARK = 0.65
 _LEGEND_LETTER = 0.062
-_GREY = "#444444"
+_GRAY = "#444444"
 # Any: what matplotlib declares for its settings differs between its versions.
 _RC: Any = {
     "font.size": 9,
@@ -33,9 +33,9 @@ _RC: Any = {
     "legend.fontsize": 8.5,
     "xtick.labelsize": 8.5,
     "ytick.labelsize": 8.5,
-    "axes.edgecolor": _GREY,
-    "xtick.color": _GREY,
-    "ytick.color": _GREY,
+    "axes.edgecolor": _GRAY,
+    "xtick.color": _GRAY,
+    "ytick.color": _GRAY,
     "xtick.labelcolor": "black",
     "ytick.labelcolor": "black",
     "axes.linewidth": 0.7,
@@ -56,13 +56,13 @@ def picture(
     """Gives a figure and its axes [rows, columns], and writes them to a PNG file at the end.
 
     Args:
-        path: Where to.
-        height: Inches.
-        rows: Of axes.
-        columns: Of axes.
-        width: Inches.
+        path: The PNG file.
+        height: Height in inches.
+        rows: Rows of axes.
+        columns: Columns of axes.
+        width: Width in inches.
     """
-    # Figure instead of pyplot: no global state, and no window system is ever asked for.
+    # Figure instead of pyplot: no global state, and no window system.
     with matplotlib.rc_context(_RC):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, figure.subplots(rows, columns, squeeze=False)
@@ -77,16 +77,16 @@ def legend_above(figure: Figure, handles: list, labels: list[str]) -> None:
 
 
 def plain(text: str) -> str:
-    """Returns text as matplotlib shall draw it, letter by letter.
+    """Returns text that matplotlib draws literally.
 
-    It would read `$` as the start of a formula, and hide legend entries that begin with `_`.
+    It takes `$` for the start of a formula, and hides legend entries that begin with `_`.
     """
     return (text.lstrip("_") or "-").replace("$", r"\$")
 
 
 def _save(figure: Figure, path: pathlib.Path) -> None:
-    """Writes a PNG file of few colours: a third of the bytes, and no difference to the eye."""
+    """Writes a PNG file of few colors: a third of the bytes, and no difference to the eye."""
     buffer = io.BytesIO()
     figure.savefig(buffer, dpi=_DOTS_PER_INCH)
-    image = Image.open(buffer).convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+    image = Image.open(buffer).convert("RGB").quantize(_COLORS, dither=Image.Dither.NONE)
     image.save(path, optimize=True, dpi=(_DOTS_PER_INCH, _DOTS_PER_INCH))

@@ -1,7 +1,9 @@
-"""A map of entities: t-SNE of the rows of the entity table, coloured by relation."""
+"""A map of entities: t-SNE of the rows of the entity table, colored by relation."""
 
 import dataclasses
+import pathlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.manifold import TSNE
@@ -9,7 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
-from trainers.reporting.analysis import style
+from trainers.reporting.formatting import shorten
+from trainers.reporting.html_report import pictures
 
 MAX_POINTS = 2000
 _SEED = 1
@@ -18,6 +21,7 @@ _PERPLEXITY = 30.0
 _MIN_POINTS = 8
 # Relations among which a pair is looked for.
 _MAX_CANDIDATES = 50
+_POINT_STYLE: dict[str, Any] = {"s": 10, "alpha": 0.7, "linewidths": 0.6}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +52,9 @@ class EmbeddingMap:
 def check_relations(graph: Graph, relations: Sequence[str]) -> None:
     """Raises UnknownNameError or ConfigError unless a map can be made of these relations."""
     graph.relations.ids(relations)
-    if len(relations) > len(style.PALETTE) or len(set(relations)) < len(relations):
+    if len(relations) > len(pictures.PALETTE) or len(set(relations)) < len(relations):
         raise ConfigError(
-            f"--relations must be at most {len(style.PALETTE)} different relations. "
+            f"--relations must be at most {len(pictures.PALETTE)} different relations. "
             f"Received: {', '.join(relations)}."
         )
 
@@ -60,7 +64,7 @@ def choose_relations(graph: Graph) -> tuple[str, ...]:
 
     Of the most frequent relations the pair is taken whose smaller number of entities of its own is
     the largest: the two most frequent ones often hold the same entities, and a map of these would
-    have one colour. The only relation of a graph is returned alone.
+    have one color. The only relation of a graph is returned alone.
     """
     counts = np.bincount(graph.known[:, 1], minlength=graph.num_relations)
     frequent = np.argsort(-counts, kind="stable")[:_MAX_CANDIDATES]
@@ -81,7 +85,7 @@ def make_map(graph: Graph, table: np.ndarray, relations: Sequence[str]) -> Embed
         graph: The graph.
         table: Rows of the entities, component blocks (r, i, j, k) side by side as in the paper:
             [num_entities, 4 * dim].
-        relations: Names of at most as many relations as there are colours.
+        relations: Names of at most as many relations as there are colors.
 
     Returns:
         The map of at most `MAX_POINTS` entities, drawn alike from each group; None when there are
@@ -96,6 +100,42 @@ def make_map(graph: Graph, table: np.ndarray, relations: Sequence[str]) -> Embed
         return None
     totals = np.bincount(_groups(members)[members.any(axis=0)], minlength=len(relations) + 1)
     return EmbeddingMap(tuple(relations), entities, groups, _lay_out(table[entities]), totals)
+
+
+def draw_map(layout: EmbeddingMap, path: pathlib.Path) -> None:
+    """Draws a map, each group with its own color and marker."""
+    names = [*shorten(layout.relations).values(), layout.group_names[-1]]
+    colors = [*pictures.PALETTE[: len(layout.relations)], pictures.NEUTRAL]
+    markers = [*pictures.MARKERS[: len(layout.relations)], "x"]
+    with pictures.picture(path, height=5.2, width=5.2) as (figure, grid):
+        axis, handles, labels = grid[0, 0], [], []
+        for group in np.unique(layout.groups):
+            points = layout.positions[layout.groups == group]
+            mark = {"c": colors[group], "marker": markers[group]}
+            handles.append(axis.scatter(*points.T, **mark, **_POINT_STYLE))
+            labels.append(f"{pictures.plain(names[group])} ({_count(layout, group)})")
+        axis.set_xticks([])
+        axis.set_yticks([])
+        axis.set_aspect("equal")
+        axis.spines[["top", "right"]].set_visible(True)
+        axis.set_xlabel("t-SNE, axis 1 (no unit)")
+        axis.set_ylabel("t-SNE, axis 2 (no unit)")
+        pictures.legend_above(figure, handles, labels)
+
+
+def map_rows(graph: Graph, layout: EmbeddingMap) -> list[dict[str, Any]]:
+    """Returns a row per entity of a map, for the CSV file."""
+    names = graph.entities.names[layout.entities]
+    return [
+        {
+            "entity": name,
+            "label": graph.labels.get(name, ""),
+            "relation": layout.group_names[group],
+            "x": float(x),
+            "y": float(y),
+        }
+        for name, group, (x, y) in zip(names, layout.groups, layout.positions, strict=True)
+    ]
 
 
 def _members(graph: Graph, relations: np.ndarray) -> np.ndarray:
@@ -131,3 +171,8 @@ def _lay_out(rows: np.ndarray) -> np.ndarray:
     # others wait for it at every one of the thousands of small steps.
     with threadpool_limits(1):
         return method.fit_transform(np.asarray(rows, dtype=np.float32))
+
+
+def _count(layout: EmbeddingMap, group: int) -> str:
+    drawn, total = np.sum(layout.groups == group), layout.totals[group]
+    return f"{drawn:,}" if drawn == total else f"{drawn:,} of {total:,}"

@@ -1,9 +1,9 @@
-"""HTML of the page: plain elements, and everything inside the one file."""
+"""HTML of the report: one page that needs no other file."""
 
 import base64
 import html
 import pathlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 0 auto;
@@ -58,34 +58,6 @@ def figure(path: pathlib.Path, alt: str, caption: str) -> str:
     )
 
 
-def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Returns a table of plain text: the first column to the left, the others to the right.
-
-    A row with one cell is a heading of the rows below it. The lines of a cell after its first are
-    in small print.
-    """
-    head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in header)
-    body = "\n".join(_row(row, len(header)) for row in rows)
-    return (
-        f"<figure>\n<figcaption>{html.escape(caption)}</figcaption>\n"
-        f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n'
-        f"<tbody>\n{body}\n</tbody>\n</table></div>\n</figure>\n"
-    )
-
-
 def details(summary: str, content: str) -> str:
     """Returns HTML that is folded away until it is asked for."""
     return f"<details><summary>{html.escape(summary)}</summary>\n{content}</details>\n"
-
-
-def _row(cells: Sequence[str], columns: int) -> str:
-    name, *rest = map(_cell, cells)
-    if not rest:
-        span = f'scope="rowgroup" colspan="{columns}"'
-        return f'<tr class="group"><th {span}><div>{name}</div></th></tr>'
-    return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
-
-
-def _cell(text: str) -> str:
-    first, *others = map(html.escape, text.split("\n"))
-    return first + "".join(f"<small>{line}</small>" for line in others)

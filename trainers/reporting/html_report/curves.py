@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from trainers.reporting.analysis import style
-from trainers.reporting.analysis.records import SAMPLE, TRAIN, VALID, series
-from trainers.reporting.analysis.runs import Run
+from trainers.reporting.html_report import pictures
+from trainers.reporting.runs import Run
+from trainers.reporting.training_log import SAMPLE, TRAIN, VALID, series
 
 _VALIDATION = {"mrr": "MRR", "hits@10": "Hits@10"}
 _SAMPLE_STYLE: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 3.5, "alpha": 0.6}
@@ -28,23 +28,23 @@ _STEPS = (1, 2, 2.5, 5, 10)
 
 
 def draw_curves(runs: Mapping[str, Run], path: pathlib.Path) -> None:
-    """Draws training loss, validation MRR and validation Hits@10; a colour per run.
+    """Draws training loss, validation MRR and validation Hits@10; a color per run.
 
     Args:
         runs: Runs with records, by their names.
         path: The PNG file.
     """
-    with style.picture(path, height=2.5, columns=3) as (figure, grid):
+    with pictures.picture(path, height=2.5, columns=3) as (figure, grid):
         axes = grid[0]
-        for colour, run in zip(style.PALETTE, runs.values(), strict=False):
-            _draw_loss(axes[0], run, colour)
+        for color, run in zip(pictures.PALETTE, runs.values(), strict=False):
+            _draw_loss(axes[0], run, color)
             for axis, metric in zip(axes[1:], _VALIDATION, strict=True):
-                _draw_validation(axis, run, metric, colour)
+                _draw_validation(axis, run, metric, color)
         titles = ["Training loss", *(f"Validation {metric}" for metric in _VALIDATION.values())]
         for axis, title in zip(axes, titles, strict=True):
             _label(axis, title)
         axes[0].set_ylabel("Loss per triple")
-        style.legend_above(figure, *_legend(runs))
+        pictures.legend_above(figure, *_legend(runs))
 
 
 def _label(axis: Axes, title: str) -> None:
@@ -57,9 +57,9 @@ def _label(axis: Axes, title: str) -> None:
         axis.text(0.5, 0.5, "none yet", transform=axis.transAxes, ha="center")
 
 
-def _draw_loss(axis: Axes, run: Run, colour: str) -> None:
+def _draw_loss(axis: Axes, run: Run, color: str) -> None:
     epochs, losses = series(run.records, TRAIN, "loss")
-    axis.plot(epochs, losses, color=colour, linewidth=1)
+    axis.plot(epochs, losses, color=color, linewidth=1)
     # Most of the way down happens in the first epochs; the rest would be a line along the axis.
     axis.set_yscale("log")
     axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -67,24 +67,26 @@ def _draw_loss(axis: Axes, run: Run, colour: str) -> None:
     axis.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _draw_validation(axis: Axes, run: Run, metric: str, colour: str) -> None:
-    axis.plot(*series(run.records, SAMPLE, metric), color=colour, fillstyle="none", **_SAMPLE_STYLE)
+def _draw_validation(axis: Axes, run: Run, metric: str, color: str) -> None:
+    axis.plot(*series(run.records, SAMPLE, metric), color=color, fillstyle="none", **_SAMPLE_STYLE)
     epochs, values = series(run.records, VALID, metric)
     # Markers show how often was validated; many of them would be a thick line.
     marker = "o" if len(epochs) <= _MAX_MARKERS else ""
-    axis.plot(epochs, values, color=colour, marker=marker, markersize=3)
+    axis.plot(epochs, values, color=color, marker=marker, markersize=3)
     if run.best is not None:
-        axis.plot(run.best["epoch"], run.best[metric], color=colour, **_BEST_STYLE)
+        axis.plot(run.best["epoch"], run.best[metric], color=color, **_BEST_STYLE)
     axis.yaxis.set_major_locator(MaxNLocator(5, steps=_STEPS))
 
 
 def _legend(runs: Mapping[str, Run]) -> tuple[list[Line2D], list[str]]:
-    handles = [Line2D([], [], color=colour) for colour, _ in zip(style.PALETTE, runs, strict=False)]
-    labels = [style.plain(name) for name in runs]
+    handles = [
+        Line2D([], [], color=color) for color, _ in zip(pictures.PALETTE, runs, strict=False)
+    ]
+    labels = [pictures.plain(name) for name in runs]
     if any(r["group"] == SAMPLE for run in runs.values() for r in run.records):
-        handles.append(Line2D([], [], color=style.NEUTRAL, fillstyle="none", **_SAMPLE_STYLE))
+        handles.append(Line2D([], [], color=pictures.NEUTRAL, fillstyle="none", **_SAMPLE_STYLE))
         labels.append("sample of validation")
     if any(run.best for run in runs.values()):
-        handles.append(Line2D([], [], color=style.NEUTRAL, **_BEST_STYLE))
+        handles.append(Line2D([], [], color=pictures.NEUTRAL, **_BEST_STYLE))
         labels.append("best weights")
     return handles, labels

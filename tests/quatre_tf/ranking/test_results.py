@@ -1,0 +1,75 @@
+"""The results table, its JSON and its look-ups."""
+
+import json
+
+import pytest
+
+from quatre_tf.errors import DataError
+from quatre_tf.ranking.results import Results, Row
+
+PLACE = ("test", "realistic", "all", "both", 4)
+METRICS = {"mr": 3.0, "mrr": 0.5, "hits@1": 0.25, "hits@3": 0.5, "hits@10": 1.0}
+
+
+@pytest.fixture
+def results():
+    rows = [Row(*PLACE, metric, value, run="one") for metric, value in METRICS.items()]
+    rows += [
+        Row(*PLACE, "mrr", 0.4, 0.3, 0.5, run="two"),
+        Row(*PLACE[:4], 3, "mrr", 0.6, group_by="relation", group="likes", run="one"),
+        Row(*PLACE[:4], 1, "mrr", 0.0, group_by="relation", group="rules", run="one"),
+        Row(*PLACE, "mrr", 0.1, 0.0, 0.2, run="one", baseline="two", p_value=0.02),
+        Row("test", "optimistic", *PLACE[2:], "mrr", 0.7, run="one"),
+    ]
+    return Results("test", 4, "realistic", tuple(rows))
+
+
+def test_find(results):
+    assert results.find("mrr").value == 0.5
+    assert results.find("mrr", run="two").low == 0.3
+    assert results.find("mrr", group_by="relation", group="rules").value == 0.0
+    assert results.find("mrr", baseline="two").p_value == 0.02
+    assert results.find("mrr", tie_policy="optimistic").value == 0.7
+    assert results.find("mrr", side="head") is None
+
+
+def test_metrics_by_default_of_the_first_run_and_both_sides(results):
+    assert results.metrics() == METRICS
+    with pytest.raises(KeyError, match=r"no figures of .'side': 'head'"):
+        results.metrics(side="head")
+
+
+def test_runs_candidates_groups_and_selected_rows(results):
+    assert results.runs == ("one", "two")
+    assert results.candidates == ("all",)
+    assert results.groups("relation") == {"likes": 3, "rules": 1}
+    assert [row.value for row in results.select(run="one", metric="mrr")] == [
+        *(0.5, 0.6, 0.0, 0.1, 0.7)
+    ]
+
+
+def test_json_leaves_out_what_is_empty_or_the_same(results, tmp_path):
+    text = results.to_json()
+    first, *_, last = json.loads(text)["rows"]
+    place = {"candidates": "all", "side": "both", "run": "one"}
+    assert first == {**place, "metric": "mr", "value": 3.0}
+    assert last == {**place, "tie_policy": "optimistic", "metric": "mrr", "value": 0.7}
+    assert len(text.splitlines()) == len(results.rows) + 2
+    path = tmp_path / "results.json"
+    path.write_text(text)
+    assert Results.load(path) == results
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"rows": []}', '{"split": "test", "rows": [{"colour": 1}]}']
+)
+def test_other_files_are_refused(tmp_path, text):
+    path = tmp_path / "results.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"results\.json: expected the results that trainers\.fit"):
+        Results.load(path)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(DataError, match="No such file"):
+        Results.load(tmp_path / "none.json")

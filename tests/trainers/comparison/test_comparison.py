@@ -1,0 +1,241 @@
+"""Comparisons of models on a tiny graph: runs, interruptions, results, and their tables."""
+
+import dataclasses
+import json
+import shutil
+
+import filelock
+import pytest
+
+from datasets import catalog
+from quatre_tf.data.candidate_sets import CANDIDATE_SETS
+from quatre_tf.errors import ConfigError, DataError
+from quatre_tf.ranking.results import Results, Row
+from trainers.comparison import run as comparing
+from trainers.comparison.plan import Comparison, chosen_seeds
+from trainers.comparison.run import evaluate_models, run_comparison
+from trainers.comparison.text import comparison_text, paper_rows
+from trainers.training.fitting import fit
+
+MODELS = ("quatre", "quate", "quatre_head", "quatre_tail")
+BUDGET = {
+    "embedding_dim": 4,
+    "num_negatives": 2,
+    "batch_size": 8,
+    "steps_per_epoch": 5,
+    "epochs": 2,
+    "validate_every": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    """All variants with one seed, on a ring of twelve."""
+    folder = tmp_path_factory.mktemp("ring")
+    next_to = [f"e{i}\tnext\te{(i + 1) % 12}\n" for i in range(12)]
+    before = [f"e{(i + 1) % 12}\tprevious\te{i}\n" for i in range(12)]
+    (folder / "train.txt").write_text("".join(next_to + before[:8]))
+    (folder / "valid.txt").write_text("".join(before[8:10]))
+    (folder / "test.txt").write_text("".join(before[10:]))
+    return Comparison(str(folder), MODELS, (5,), settings=BUDGET)
+
+
+@pytest.fixture(scope="module")
+def finished(plan, tmp_path_factory):
+    """The folder and the figures of the whole ablation; not to be changed."""
+    output = tmp_path_factory.mktemp("finished")
+    return output, run_comparison(plan, output)
+
+
+@pytest.fixture
+def output(finished, tmp_path):
+    """A copy of the finished ablation."""
+    return shutil.copytree(finished[0], tmp_path / "out")
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Takes the place of training: the runs that were to be trained, and whether resumed."""
+    made = []
+
+    def remember(config, run_dir, *, resume, **_):
+        made.append((run_dir.name, resume, run_dir.exists()))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(comparing, "fit", remember)
+    return made
+
+
+def test_every_model_has_its_runs_and_its_rows(plan, finished):
+    output, results = finished
+    assert Results.load(output / "comparison.json") == results
+    for model in MODELS:
+        config = json.loads((output / f"{model}-seed5" / "config.json").read_text())
+        assert (config["model"], config["seed"], config["epochs"]) == (model, 5, 2)
+        tested = Results.load(output / f"{model}-seed5" / "test_metrics.json").metrics()
+        # With one seed the mean is the run's.
+        assert results.metrics(run=model) == tested
+        assert results.metrics(run=f"{model}-seed5") == tested
+    text = comparison_text(plan, results)
+    assert (output / "comparison.txt").read_text() == text + "\n"
+    rows = [row.split()[0] for row in text.splitlines() if row.startswith("quat")]
+    assert tuple(rows[:4]) == MODELS
+    assert (output / "comparison.csv").read_text().count("\n") == 1 + len(results.rows)
+
+
+def test_differences_are_from_the_first_model(finished):
+    _, results = finished
+    assert {row.run for row in results.select(baseline="quatre")} == set(MODELS[1:])
+    for candidates in CANDIDATE_SETS:
+        place = {"candidates": candidates, "side": "tail"}
+        found = results.find("mrr", run="quate", baseline="quatre", **place)
+        one, other = (results.metrics(run=run, **place)["mrr"] for run in ("quate", "quatre"))
+        assert found.value == pytest.approx(one - other)
+        assert found.low <= found.value <= found.high
+        assert 0 < found.p_value <= 1
+
+
+def test_costs(finished):
+    """Twelve entities and two relations of four quaternions; a rotation is another table."""
+    _, results = finished
+    place = {"candidates": "", "side": ""}
+    parameters = [results.find("parameters", run=model, **place).value for model in MODELS]
+    assert parameters == [16 * (12 + 3 * 2), 16 * (12 + 2), 16 * (12 + 2 * 2), 16 * (12 + 2 * 2)]
+    assert results.find("floats_per_entity", run="quate", **place).value == 16
+    assert 0 < results.find("minutes", run="quate", **place).value < 10
+
+
+def test_finished_runs_are_read_not_repeated(plan, finished, output, calls, capsys):
+    assert run_comparison(plan, output) == finished[1]
+    assert calls == []
+    assert capsys.readouterr().out.count("Finished before.") == 4
+
+
+def test_interrupted_run_is_resumed(plan, finished, output):
+    run_dir, config = output / "quatre-seed5", plan.configs()["quatre-seed5"]
+    shutil.rmtree(run_dir)
+    # As if it had been stopped at the first of its two epochs.
+    fit(dataclasses.replace(config, epochs=1), run_dir)
+    (run_dir / "config.json").write_text(config.to_json())
+    (run_dir / "test_metrics.json").unlink()
+    again = run_comparison(plan, output)
+    # It took other minutes.
+    assert [row for row in again.rows if row.metric != "minutes"] == [
+        row for row in finished[1].rows if row.metric != "minutes"
+    ]
+
+
+def test_run_without_test_metrics_is_resumed(plan, output, calls):
+    (output / "quatre_head-seed5" / "test_metrics.json").unlink()
+    with pytest.raises(KeyboardInterrupt):
+        run_comparison(plan, output)
+    assert calls == [("quatre_head-seed5", True, True)]
+
+
+def forget(run_dir, *names):
+    """As if the run had not come to writing these."""
+    for path in (run_dir / name for name in names):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def test_a_model_without_its_checkpoints_is_not_thrown_away(plan, output, calls):
+    forget(output / "quate-seed5", "test_metrics.json", "checkpoints")
+    with pytest.raises(KeyboardInterrupt):
+        run_comparison(plan, output)
+    assert calls == [("quate-seed5", True, True)]
+
+
+def test_run_killed_before_its_first_checkpoint_starts_again(plan, output, calls):
+    forget(output / "quate-seed5", "test_metrics.json", "checkpoints", "best")
+    with pytest.raises(KeyboardInterrupt):
+        run_comparison(plan, output)
+    assert calls == [("quate-seed5", False, False)]
+
+
+def test_run_that_another_process_trains_is_left_alone(plan, output, calls):
+    forget(output / "quate-seed5", "test_metrics.json", "checkpoints", "best")
+    with (
+        filelock.FileLock(output / "quate-seed5" / ".lock"),
+        pytest.raises(ConfigError, match="Another process is training in"),
+    ):
+        run_comparison(plan, output)
+    assert (output / "quate-seed5" / "config.json").exists()
+    assert calls == []
+
+
+def test_another_budget_is_refused_before_any_training(plan, output, calls):
+    shutil.rmtree(output / "quatre-seed5")
+    other = dataclasses.replace(plan, settings={**BUDGET, "epochs": 3, "l2": 0.1})
+    with pytest.raises(
+        ConfigError, match=r"quate-seed5 holds .*: l2 is 0\.5 there, wanted 0\.1; epochs is 2 th"
+    ):
+        run_comparison(other, output)
+    assert calls == []
+
+
+def test_data_set_that_changed_between_runs(plan, output):
+    shutil.rmtree(output / "quate-seed5" / "graph")
+    catalog.load("countries").save(output / "quate-seed5" / "graph")
+    with pytest.raises(DataError, match=r"quate-seed5 was trained on another graph than .*quatre-"):
+        run_comparison(plan, output)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"models": ()}, "--models must be different ones. Received: none."),
+        ({"models": ("quate", "quate")}, "--models must be .* Received: quate,quate."),
+        ({"models": ("rotate",)}, "--models must be among quatre, .* Received: 'rotate'."),
+        ({"seeds": (3, 3)}, "--seeds must be different ones. Received: 3,3."),
+        ({"settings": {"epochs": 0}}, "--epochs must be at least 1. Received: 0."),
+    ],
+)
+def test_senseless_plans(plan, change, message):
+    with pytest.raises(ConfigError, match=message):
+        dataclasses.replace(plan, **change)
+
+
+def test_mean_over_seeds(plan, tmp_path, output):
+    """Two seeds; the second is a copy of the other model's run with the first."""
+    two = dataclasses.replace(plan, models=("quatre", "quate"), seeds=(5, 6))
+    alone = {
+        model: Results.load(output / f"{model}-seed5" / "test_metrics.json").metrics()
+        for model in two.models
+    }
+    (output / "quatre-seed5").rename(output / "quate-seed6")
+    shutil.copytree(output / "quate-seed5", output / "quatre-seed6")
+    shutil.copytree(output / "quate-seed6", output / "quatre-seed5")
+    results = evaluate_models(two, output)
+    mean = {
+        metric: (value + alone["quate"][metric]) / 2 for metric, value in alone["quatre"].items()
+    }
+    for model in two.models:
+        assert results.metrics(run=model) == pytest.approx(mean)
+        row = results.find("mrr", run=model)
+        assert row.low <= row.value <= row.high
+    assert results.find("mrr", run="quate", baseline="quatre").value == pytest.approx(0, abs=1e-12)
+    text = comparison_text(two, results)
+    assert "Mean over seeds 5, 6, with 95 % bootstrap intervals" in text
+    assert "Each run\n" in text
+    assert "quatre-seed6" in text
+
+
+def test_the_paper_has_figures_of_its_own_candidates():
+    plan = Comparison("wn18rr", ("quatre", "quate"), (1, 2))
+    like = Row("test", "realistic", "all", "both", 7, "mrr", 0.5)
+    found = [(r.run, r.candidates, r.metric, r.value) for r in paper_rows(plan, like)]
+    assert found == [
+        ("quatre, paper", "type_constrained", "mrr", 0.493),
+        ("quatre, paper", "type_constrained", "hits@10", 0.592),
+        ("quate, paper", "type_constrained", "mrr", 0.488),
+        ("quate, paper", "type_constrained", "hits@10", 0.582),
+    ]
+    assert list(paper_rows(dataclasses.replace(plan, candidates=("all",)), like)) == []
+    assert list(paper_rows(dataclasses.replace(plan, dataset="countries"), like)) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "seeds"), [(["3"], [1, 2, 3]), (["2", "7"], [2, 7]), (["1"], [1])]
+)
+def test_a_single_number_counts_seeds(texts, seeds):
+    assert chosen_seeds(texts) == seeds

@@ -1,0 +1,195 @@
+"""The report of a run, on a run that nobody had to train."""
+
+import csv
+import html.parser
+import re
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason="the extra `analysis` is not installed")
+pytest.importorskip("sklearn", reason="the extra `analysis` is not installed")
+
+from PIL import Image
+
+from datasets import catalog
+from quatre_tf import QuatRE
+from quatre_tf.data.graph import Graph
+from quatre_tf.errors import ConfigError, UnknownNameError
+from quatre_tf.run import save_best
+from tests.quatre_tf.ranking.evaluations import make_results
+from tests.trainers.reporting.log_lines import train_line, valid_line, write_lines
+from trainers.reporting.html_report import check_extra, entity_map, report
+from trainers.training.run_directory import RunDirectory
+
+NASTY = '<b>&"$x$"'
+
+
+def make_run(path, config, graph, lines=None, trained=True):
+    run = RunDirectory(path)
+    path.mkdir()
+    if trained:
+        save_best(QuatRE(graph.num_entities, graph.num_relations, 4), path)
+    run.begin(config, graph)
+    if lines is not None:
+        write_lines(run.metrics_file, lines)
+    return path
+
+
+LINES = [
+    train_line(5, 0.7),
+    valid_line(7, 0.3, "valid_sample/all"),
+    train_line(10, 0.4),
+    valid_line(10, 0.6),
+    train_line(20, 0.2),
+    valid_line(20, 0.55),
+]
+
+
+@pytest.fixture
+def nasty_graph(family):
+    """The family, with names that HTML and matplotlib would read in their own way."""
+    for path in family.glob("*.txt"):
+        text = path.read_text().replace("sibling_of", f"_{NASTY}").replace("p3\t", f"{NASTY}\t")
+        path.write_text(text)
+    return catalog.load(str(family))
+
+
+@pytest.fixture
+def evaluated(monkeypatch):
+    """Puts made-up results in the place of real ones, and returns them."""
+    made = []
+
+    def evaluate_runs(runs, options, baseline=""):
+        assert options.group_intervals
+        relations = next(iter(runs.values())).graph.relations.names.tolist()
+        made.append(make_results(relations, tuple(runs), baseline))
+        return made[0]
+
+    monkeypatch.setattr(report, "evaluate_runs", evaluate_runs)
+    return made
+
+
+def read_csv(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class Elements(html.parser.HTMLParser):
+    """Collects the elements of a page, and its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.text = [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_report_of_two_runs_is_self_contained(nasty_graph, config, tmp_path, evaluated):
+    run_dir = make_run(tmp_path / "one", config, nasty_graph, LINES)
+    other = make_run(tmp_path / NASTY, config, nasty_graph, LINES)
+    written = report.write_report(run_dir, other)
+    assert written == run_dir / "report" / "index.html"
+    text = written.read_text(encoding="utf-8")
+    page = Elements(text)
+    assert not re.search(r"https?:|src=(?!\"data:)|url\(|@import", text)
+    assert {tag for tag, _ in page.elements}.isdisjoint({"script", "link", "iframe", "object"})
+    images = [attributes for tag, attributes in page.elements if tag == "img"]
+    assert len(images) == 6
+    assert all(image["alt"] and image["src"].startswith("data:image/png;") for image in images)
+    # As text and nowhere as an element.
+    assert NASTY in page.text
+    assert "b" not in {tag for tag, _ in page.elements}
+
+
+def test_pictures_are_small_and_not_blank(nasty_graph, config, tmp_path, evaluated):
+    run_dir = make_run(tmp_path / "one", config, nasty_graph, LINES)
+    folder = report.write_report(run_dir).parent
+    pictures = sorted(folder.glob("*.png"))
+    expected = ["categories", "curves", "entity_map", "overall", "relations", "reliability"]
+    assert [picture.stem for picture in pictures] == expected
+    for picture in pictures:
+        with Image.open(picture) as image:
+            assert np.asarray(image.convert("L")).std() > 5
+            assert round(image.info["dpi"][0]) == 200
+        assert picture.stat().st_size < 150_000
+
+
+def test_csv_file_holds_all_figures(nasty_graph, config, tmp_path, evaluated):
+    run_dir = make_run(tmp_path / "one", config, nasty_graph, LINES)
+    other = make_run(tmp_path / "two", config, nasty_graph, LINES)
+    folder = report.write_report(run_dir, other, output=tmp_path / "report").parent
+    rows = read_csv(folder / "results.csv")
+    expected = [
+        {name: "" if value is None else str(value) for name, value in row._asdict().items()}
+        for row in evaluated[0].rows
+    ]
+    assert rows == expected
+    assert {row["run"] for row in rows} == {"one", "two"}
+
+
+def test_page_shows_two_runs_and_their_difference(nasty_graph, config, tmp_path, evaluated):
+    run_dir = make_run(tmp_path / "one", config, nasty_graph, LINES)
+    other = make_run(tmp_path / "two", config, nasty_graph, LINES)
+    page = Elements(report.write_report(run_dir, other).read_text(encoding="utf-8"))
+    assert "heads and tails, one" in page.text
+    assert "Differences, minus two" in page.text
+    assert "+0.0123" in page.text
+    assert "p < 0.001" in page.text
+
+
+def test_run_before_its_first_validation(nasty_graph, config, tmp_path):
+    run_dir = make_run(tmp_path / "one", config, nasty_graph, LINES[:1], trained=False)
+    folder = report.write_report(run_dir).parent
+    assert "No validation yet" in (folder / "index.html").read_text()
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *("curves.csv", "curves.png", "index.html")
+    ]
+
+
+def test_runs_that_cannot_be_compared(nasty_graph, config, tmp_path):
+    run_dir = make_run(tmp_path / "one", config, nasty_graph)
+    countries = make_run(tmp_path / "two", config, catalog.load("countries"))
+    with pytest.raises(ConfigError, match="are runs on different graphs"):
+        report.write_report(run_dir, countries)
+    untrained = make_run(tmp_path / "three", config, nasty_graph, trained=False)
+    with pytest.raises(ConfigError, match="three cannot be compared: it holds no trained model"):
+        report.write_report(run_dir, untrained)
+    with pytest.raises(UnknownNameError, match=r"Unknown relation 'parentof'.*'parent_of'"):
+        report.write_report(run_dir, relations=["parentof"])
+    with pytest.raises(ConfigError, match="at most 6 different relations"):
+        report.write_report(run_dir, relations=["parent_of", "parent_of"])
+
+
+def test_map_tells_shared_entities_apart():
+    """r holds a to e, s holds e to i: e is both."""
+    facts = [("a", "r", "b"), ("c", "r", "d"), ("d", "r", "e")]
+    facts += [("e", "s", "f"), ("g", "s", "h"), ("h", "s", "i")]
+    facts += [("a", "t", "b")]
+    columns = tuple(zip(*facts, strict=True))
+    graph = Graph.from_names("letters", dict.fromkeys(("train", "valid", "test"), columns))
+    assert entity_map.choose_relations(graph) == ("r", "s")
+    table = np.random.default_rng(0).normal(size=(9, 8))
+    layout = entity_map.make_map(graph, table, ("r", "s"))
+    by_name = dict(zip(graph.entities.names[layout.entities], layout.groups, strict=True))
+    assert by_name == {**dict.fromkeys("abcd", 0), "e": 2, **dict.fromkeys("fghi", 1)}
+    assert layout.totals.tolist() == [4, 4, 1]
+    assert layout.group_names == ["r", "s", "both"]
+    again = entity_map.make_map(graph, table, ("r", "s"))
+    np.testing.assert_array_equal(layout.positions, again.positions)
+    assert entity_map.make_map(graph, table, ("t",)) is None
+
+
+def test_missing_extra_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ConfigError) as raised:
+        check_extra()
+    message = str(raised.value)
+    assert "needs the extra `analysis`: pip install -e '.[analysis]'" in message
+    assert "\n" not in message

@@ -1,0 +1,80 @@
+"""Trains models alike, with several seeds, and compares them.
+
+Usage: python -m trainers.compare --dataset=wn18rr --models=quatre,quate --seeds=3
+
+Flags left out take the preset. Ctrl-C saves a checkpoint; the same command continues.
+"""
+
+import pathlib
+import sys
+from collections.abc import Sequence
+
+from absl import flags
+
+from datasets import catalog
+from datasets.program import import_tensorflow, run_program
+from quatre_tf.data.candidate_sets import CANDIDATE_SETS
+from quatre_tf.paths import user_path
+from trainers import setting_flags
+from trainers.comparison.plan import Comparison, chosen_seeds
+from trainers.training.presets import replacement_note
+
+_DATASET = flags.DEFINE_string(
+    "dataset", None, "Name of a dataset, or the path of a folder.", required=True
+)
+_OUTPUT = flags.DEFINE_string(
+    "output",
+    None,
+    "Folder of the runs, MODEL-seedSEED, and of comparison.json, .csv and .txt. "
+    "Default: runs/comparison-DATASET.",
+)
+_MODELS = flags.DEFINE_list(
+    "models",
+    ["quatre", "quatre_head", "quatre_tail", "quate"],
+    "What to compare; the others are tested against the first.",
+)
+_SEEDS = flags.DEFINE_list(
+    "seeds", ["1"], "Seeds to train each model with; a single number N means 1 to N."
+)
+_CANDIDATES = flags.DEFINE_list(
+    "candidates", list(CANDIDATE_SETS), f"Candidate sets, of {', '.join(CANDIDATE_SETS)}."
+)
+_DATA = setting_flags.DataFlags()
+# The same for every run.
+_SETTINGS = setting_flags.SettingFlags(without=("model", "seed", "strategy", "num_replicas"))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Translates the flags; see `trainers.comparison.run.run_comparison`."""
+    del argv
+    catalog.check(_DATASET.value)
+    settings = _SETTINGS.given()
+    recipe = settings.pop("recipe", "paper")
+    if note := replacement_note(_DATASET.value, recipe, settings):
+        sys.stderr.write(f"{note}\n")
+    comparison = Comparison(
+        _DATASET.value,
+        _MODELS.value,
+        chosen_seeds(_SEEDS.value),
+        recipe,
+        settings,
+        setting_flags.candidate_sets_of(_CANDIDATES.value),
+    )
+
+    import_tensorflow()
+    from trainers.comparison.run import run_comparison
+    from trainers.comparison.text import comparison_text
+
+    name = pathlib.Path(_DATASET.value).name
+    output = user_path(_OUTPUT.value or f"runs/comparison-{name}")
+    try:
+        results = run_comparison(comparison, output, **_DATA.given())
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted. The same command continues.\n")
+        return 130
+    print(f"\n{comparison_text(comparison, results)}\n\nResults: {output / 'comparison.json'}")
+    return 0
+
+
+if __name__ == "__main__":
+    run_program(main)

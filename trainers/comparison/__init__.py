@@ -1,0 +1,1 @@
+"""Comparing models: the plan, its runs, and the tables that are printed."""

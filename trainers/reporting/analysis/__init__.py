@@ -1,1 +1,0 @@
-"""The report of a run: pictures, tables and one page. Needs the extra `analysis`."""
