@@ -31,7 +31,6 @@ FAST = (
     "tests/quatre_tf/test_metrics.py",
     "tests/quatre_tf/test_optimizers.py",
     "tests/quatre_tf/test_quaternion.py",
-    "tests/quatre_tf/test_quatre.py",
     "tests/quatre_tf/test_sparse_rows.py",
     "tests/datasets/test_catalog.py",
     "tests/datasets/test_splitting.py",
