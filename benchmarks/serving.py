@@ -122,13 +122,11 @@ def _top_k(scores: Any) -> Callable[[], Any]:
 def _scale() -> dict[str, Any]:
     import tensorflow as tf
 
-    from saved_models.entity_table import EntityTable
-
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((_SCALE_ENTITIES[-1], 4 * _SCALE_DIM), dtype=np.float32)
     times = {}
     for num_entities in _SCALE_ENTITIES:
-        entities = EntityTable(rows[:num_entities])
+        entities = tf.Variable(rows[:num_entities], trainable=False)
         calls = {f"batch {b}": _search(entities, tf.constant(rows[:b])) for b in _SCALE_BATCHES}
         times[num_entities] = measure.interleaved(calls, rounds=_ROUNDS.value)
     print(f"Exact top-{_TOP_K}, n = {_SCALE_DIM}, float32")
@@ -145,9 +143,12 @@ def _scale() -> dict[str, Any]:
 def _search(entities: Any, queries: Any) -> Callable[[], Any]:
     import tensorflow as tf
 
+    from quatre_tf.ranking.tiles import top_k
+    from quatre_tf.similarities import DOT
+
     @tf.function
     def search(queries: tf.Tensor) -> tf.Tensor:
-        return entities.top_k(queries, tf.constant(_TOP_K), lambda scores, start: scores)[1]
+        return top_k(DOT, entities.read_value(), queries, _TOP_K)[1]
 
     return lambda: search(queries).numpy()
 

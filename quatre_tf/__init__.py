@@ -12,31 +12,39 @@ from quatre_tf.version import __version__
 if TYPE_CHECKING:
     from quatre_tf.callbacks import FilteredRanking
     from quatre_tf.data.labelled_triples import labelled_triples
-    from quatre_tf.layers import VARIANTS, QuaternionEmbedding, RelationRotations
+    from quatre_tf.layers.embedding import QuaternionEmbedding
+    from quatre_tf.layers.relation_rotations import VARIANTS, RelationRotations
+    from quatre_tf.layers.score_function import ScoreFunction
     from quatre_tf.losses import LogisticLoss
-    from quatre_tf.model import QuatRE
+    from quatre_tf.model import KGEModel, QuatRE, from_tables
     from quatre_tf.optimizers import SparseAdagrad
 
 _MODULES = {
     "FilteredRanking": "quatre_tf.callbacks",
     "LogisticLoss": "quatre_tf.losses",
+    "KGEModel": "quatre_tf.model",
     "QuatRE": "quatre_tf.model",
-    "QuaternionEmbedding": "quatre_tf.layers",
-    "RelationRotations": "quatre_tf.layers",
+    "QuaternionEmbedding": "quatre_tf.layers.embedding",
+    "RelationRotations": "quatre_tf.layers.relation_rotations",
+    "ScoreFunction": "quatre_tf.layers.score_function",
     "SparseAdagrad": "quatre_tf.optimizers",
-    "VARIANTS": "quatre_tf.layers",
+    "VARIANTS": "quatre_tf.layers.relation_rotations",
+    "from_tables": "quatre_tf.model",
     "labelled_triples": "quatre_tf.data.labelled_triples",
 }
 
 __all__ = [
     "VARIANTS",
     "FilteredRanking",
+    "KGEModel",
     "LogisticLoss",
     "QuatRE",
     "QuaternionEmbedding",
     "RelationRotations",
+    "ScoreFunction",
     "SparseAdagrad",
     "__version__",
+    "from_tables",
     "labelled_triples",
 ]
 

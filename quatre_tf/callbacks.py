@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.metrics import rank_metrics
-from quatre_tf.model import QuatRE
+from quatre_tf.model import KGEModel
 from quatre_tf.ranking.ranks import TIE_POLICIES, rank_queries, ranks_from_counts
 from quatre_tf.validation import check_choice, describe
 
@@ -68,11 +68,11 @@ class FilteredRanking(keras.callbacks.Callback):
             figures = self.figures(self.model)
             logs.update({f"{self._prefix}{name}": value for name, value in figures.items()})
 
-    def figures(self, model: QuatRE) -> dict[str, float]:
+    def figures(self, model: KGEModel) -> dict[str, float]:
         """Returns `metrics.rank_metrics` over the ranks of both sides."""
         return rank_metrics(self.ranks(model))
 
-    def ranks(self, model: QuatRE) -> np.ndarray:
+    def ranks(self, model: KGEModel) -> np.ndarray:
         """Returns the ranks `[2, num_triples]` float64: of the heads, then of the tails.
 
         Raises:
@@ -88,13 +88,17 @@ class FilteredRanking(keras.callbacks.Callback):
         ]
         return np.concatenate(slices, axis=1)
 
-    def _ranks_of(self, model: QuatRE, table: tf.Tensor, rows: slice) -> np.ndarray:
+    def _ranks_of(self, model: KGEModel, table: tf.Tensor, rows: slice) -> np.ndarray:
         heads, relations, tails = tf.unstack(tf.constant(self._triples[rows]), axis=1)
         sides = (
             (model.head_queries(relations, tails), heads, self._known_heads[rows]),
             (model.tail_queries(heads, relations), tails, self._known_tails[rows]),
         )
-        counts = [rank_queries(queries, table, *answers) for queries, *answers in sides]
+        similarity = model.score_function.similarity
+        counts = [
+            rank_queries(queries, table, targets, known, similarity)
+            for queries, targets, known in sides
+        ]
         return np.stack([ranks_from_counts(*pair, self._tie_policy).numpy() for pair in counts])
 
     def _known_answers(self, known: np.ndarray, given: int, asked: int) -> tf.RaggedTensor:
@@ -110,7 +114,7 @@ class FilteredRanking(keras.callbacks.Callback):
     def _questions(self, triples: np.ndarray, given: int) -> np.ndarray:
         return triples[:, _RELATION] * self._least_entities + triples[:, given]
 
-    def _check_sizes(self, model: QuatRE) -> None:
+    def _check_sizes(self, model: KGEModel) -> None:
         sizes = (model.num_entities, model.num_relations)
         least = (self._least_entities, self._least_relations)
         if np.less(sizes, least).any():

@@ -1,60 +1,51 @@
-"""QuatRE: relation-aware quaternion embeddings of a knowledge graph."""
+"""Models: an entity table and a score function."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
-from quatre_tf.layers import QuaternionEmbedding, RelationRotations
-from quatre_tf.quaternion import conjugate, inner_product
+from quatre_tf.layers.embedding import Embedding
+from quatre_tf.layers.registry import make_score_function
+from quatre_tf.layers.score_function import ScoreFunction
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, describe
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
-class QuatRE(keras.Model):
+class KGEModel(keras.Model):
     """Scores triples (head, relation, tail); higher is more plausible.
 
-    Every score is the folded form `(h ⊗ w_r) · t = h · (t ⊗ conj(w_r))` (see `RelationRotations`),
-    so the scores of all tails are one matrix product of the query `h ⊗ w_r` with the raw entity
-    table, and those of all heads one of `t ⊗ conj(w_r)` with the same table.
-
-    Queries and scores are computed in the dtype of the tables (float32) whatever the dtype policy:
-    a rank taken from lower precision would have made-up ties. Only `call` returns the compute
-    dtype.
-
-    What a relation does is up to one layer, which may be your own (docs/library.md). It has
-
-    - `tail_queries(heads, relations)`: `[batch, 4, n]` for quaternions of heads `[batch, 4, n]` and
-      relation ids `[batch]`; the dot product of a query with a tail is the score of the triple;
-    - `head_queries(relations, tails)`: the same for the other side, with the same scores;
-    - `build`, which creates its weights for any input shape, and, to be saved, `get_config`.
+    A score compares a query, made of an entity and a relation, with the row of another entity
+    (`ScoreFunction`). Queries and scores are computed in the dtype of the tables (float32) whatever
+    the dtype policy: a rank taken from lower precision would have made-up ties. Only `call` returns
+    the compute dtype.
 
     Args:
         num_entities: Number of entities.
         num_relations: Number of relations.
-        embedding_dim: Quaternions per embedding (`n` of the paper).
-        variant: `"quatre"`, `"quate"`, `"quatre_head"` or `"quatre_tail"` (`RelationRotations`), or
-            a layer of your own.
-        reciprocal: Whether heads are asked for as tails of an inverse relation with rows of its
-            own, row `num_relations + r` of the relation tables (Lacroix et al.). A triple then
-            has two scores, one as a question for its tail and one for its head; `score_triples`
-            gives the first.
-        normalize_relations: Whether v_r is normalised, as in the paper (`RelationRotations`).
-        embeddings_initializer: Initialiser of every table.
+        embedding_dim: Components per embedding: quaternions, complex numbers or floats.
+        score_function: A name of `quatre_tf.layers.registry.SCORE_FUNCTIONS`, or a layer that has
+            as many relations and components, twice the relations if `reciprocal`.
+        reciprocal: Whether heads are predicted as tails of an inverse relation with its own rows,
+            row `num_relations + r` of the relation tables (Lacroix et al.). A triple then has two
+            scores, one as a query for its tail and one for its head; `score_triples` returns the
+            first.
+        embeddings_initializer: Initializer of every table.
+        options: Further arguments of a score function that is given by name.
 
     Raises:
-        ValueError: A size is not a positive integer, or the variant is unknown.
-        TypeError: The layer given as variant cannot make queries.
+        ValueError: A size is not a positive integer, the name is unknown, or the layer's sizes are
+            not the model's.
 
     Example:
-        >>> model = QuatRE(num_entities=5, num_relations=2, embedding_dim=8)
+        >>> model = KGEModel(5, 2, embedding_dim=8, score_function="complex")
         >>> model(tf.constant([[0, 1, 4], [3, 0, 2]])).shape
         TensorShape([2])
 
     References:
-        - Nguyen et al., QuatRE: Relation-Aware Quaternions for Knowledge Graph Embeddings, WWW 2022
         - Lacroix et al., Canonical Tensor Decomposition for Knowledge Base Completion, ICML 2018
     """
 
@@ -63,33 +54,31 @@ class QuatRE(keras.Model):
         num_entities: int,
         num_relations: int,
         embedding_dim: int,
-        variant: str | keras.layers.Layer = "quatre",
+        score_function: str | ScoreFunction = "quatre",
         reciprocal: bool = False,
-        normalize_relations: bool = True,
         embeddings_initializer: Any = "glorot_uniform",
+        options: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.num_entities = num_entities
-        self.num_relations = num_relations
+        self.num_relations = check_positive("num_relations", num_relations)
         self.embedding_dim = embedding_dim
         self.reciprocal = reciprocal
-        self.normalize_relations = normalize_relations
         self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
-        self.entities = QuaternionEmbedding(
+        self.options = dict(options or {})
+        self._name_of_score_function = score_function if isinstance(score_function, str) else None
+        layer = self._make_score_function(score_function)
+        # Before the score function: the gradients of an objective are in the order of the tables.
+        self.entities = Embedding(
             num_entities,
             embedding_dim,
+            layer.entity_components,
             self.embeddings_initializer.clone(),
             dtype=self.dtype_policy,
             name="entities",
         )
-        # After the entities, so that a layer of one's own does not come before them: the gradients
-        # of an objective are in the order of the tables.
-        if isinstance(variant, dict):
-            variant = keras.saving.deserialize_keras_object(variant)
-        self.variant = variant
-        check_positive("num_relations", num_relations)
-        self.relations = self._make_relations()
+        self.score_function = layer
         # XLA has neither tf.unique nor the sparse kernels of optimizers: "auto" of `compile` must
         # not choose it.
         self.supports_jit = False
@@ -97,22 +86,45 @@ class QuatRE(keras.Model):
         # checkpoints restored before the first batch.
         self.build()
 
-    def _make_relations(self) -> keras.layers.Layer:
-        if isinstance(self.variant, keras.layers.Layer):
-            return _check_makes_queries(self.variant)
-        return RelationRotations(
+    def _make_score_function(self, given: Any) -> ScoreFunction:
+        wanted = (
             2 * self.num_relations if self.reciprocal else self.num_relations,
             self.embedding_dim,
-            self.variant,
-            self.normalize_relations,
-            self.embeddings_initializer.clone(),
-            dtype=self.dtype_policy,
-            name="relations",
         )
+        layer = given
+        if isinstance(given, dict):
+            layer = keras.saving.deserialize_keras_object(given)
+        if isinstance(given, str):
+            layer = make_score_function(
+                given,
+                *wanted,
+                embeddings_initializer=self.embeddings_initializer.clone(),
+                **self.options,
+                dtype=self.dtype_policy,
+                name="relations",
+            )
+        if not isinstance(layer, ScoreFunction):
+            raise TypeError(
+                "`score_function` must be a name or a ScoreFunction layer. "
+                f"{describe('score_function', layer)}"
+            )
+        if (layer.num_relations, layer.embedding_dim) != wanted:
+            raise ValueError(
+                f"The score function must have num_relations={wanted[0]} and "
+                f"embedding_dim={wanted[1]}, as the model"
+                f"{' with reciprocal relations' if self.reciprocal else ''}. Received: "
+                f"num_relations={layer.num_relations}, embedding_dim={layer.embedding_dim}."
+            )
+        if not (self.reciprocal or layer.has_head_queries):
+            raise ValueError(
+                f"{type(layer).__name__} predicts heads through reciprocal relations only. "
+                "Expected reciprocal=True. Received: reciprocal=False."
+            )
+        return layer
 
     def build(self, input_shape: Any = None) -> None:
         """Creates all tables; the shape of the triples does not matter."""
-        for layer in (self.entities, self.relations):
+        for layer in (self.entities, self.score_function):
             if not layer.built:
                 layer.build((None,))
         self.built = True
@@ -125,46 +137,22 @@ class QuatRE(keras.Model):
     def score_triples(self, heads: tf.Tensor, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
         """Returns the scores `[batch]` of triples given as three id tensors `[batch]`."""
         ids = tf.concat([heads, tails], axis=0)
-        head, tail = tf.split(self._as_quaternions(gather_distinct(self.entities.lookup, ids)), 2)
-        return inner_product(self.relations.tail_queries(head, relations), tail)
+        head, tail = tf.split(gather_distinct(self.entities.lookup, ids), 2)
+        folded = self.score_function.folded(relations)
+        queries = self.score_function.tail_queries(head, folded)
+        return self.score_function.similarity.pairs(queries, tail)
 
     def tail_queries(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
-        """Returns `h ⊗ w_r` `[batch, 4n]`, whose dot products with entity rows are scores."""
-        return self._flat(self.relations.tail_queries(self._entity_quaternions(heads), relations))
+        """Returns the queries `[batch, width]` of (head, relation, ?)."""
+        folded = self.score_function.folded(relations)
+        return self.score_function.tail_queries(self.entities.lookup(heads), folded)
 
     def head_queries(self, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
-        """Returns `t ⊗ conj(w_r)` `[batch, 4n]`, whose dot products with entity rows are scores.
-
-        The inverse relation's `t ⊗ w` where the model is reciprocal.
-        """
+        """Returns the queries `[batch, width]` of (?, relation, tail)."""
         if self.reciprocal:
             return self.tail_queries(tails, relations + self.num_relations)
-        return self._flat(self.relations.head_queries(relations, self._entity_quaternions(tails)))
-
-    def query_rotations(self, relation_rows: Sequence[tf.Tensor] | None = None) -> tf.Tensor:
-        """Returns what an entity is multiplied with to ask a question: `[2 * num_relations, 4, n]`.
-
-        Row r asks for the tails of relation r, row `num_relations + r` for its heads.
-
-        Args:
-            relation_rows: Rows of the relation tables, as `relations.lookup` returns them, to take
-                a gradient through; None: all. Of k rows come `[k, 4, n]` if the model is
-                reciprocal, else `[2k, 4, n]`: those that ask for tails, then for heads.
-
-        Raises:
-            TypeError: The relations are a layer that rotates nothing.
-        """
-        if not isinstance(self.relations, RelationRotations):
-            raise TypeError(
-                "Only RelationRotations have rotations: the export and the objectives in closed "
-                "form are made of them. Score with `score_tails`, `score_heads` and "
-                f"`score_triples`. {describe('variant', self.variant)}"
-            )
-        if relation_rows is None:
-            folded = self.relations.folded()
-        else:
-            folded = self.relations.fold(relation_rows)
-        return folded if self.reciprocal else tf.concat([folded, conjugate(folded)], axis=0)
+        folded = self.score_function.folded(relations)
+        return self.score_function.head_queries(self.entities.lookup(tails), folded)
 
     def score_tails(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
         """Returns `[batch, num_entities]`: the score of every entity as the tail."""
@@ -175,17 +163,34 @@ class QuatRE(keras.Model):
         return self.score_candidates(self.head_queries(relations, tails))
 
     def score_candidates(self, queries: tf.Tensor) -> tf.Tensor:
-        """Returns `[batch, num_entities]`: queries `[batch, 4n]` times the entity table."""
-        return tf.linalg.matmul(queries, self.entities.embeddings.value, transpose_b=True)
+        """Returns `[batch, num_entities]`: queries `[batch, width]` against the entity table."""
+        table = tf.convert_to_tensor(self.entities.embeddings.value)
+        return tf.transpose(self.score_function.similarity.tile(table, queries))
 
-    def _entity_quaternions(self, ids: tf.Tensor) -> tf.Tensor:
-        return self._as_quaternions(self.entities.lookup(ids))
+    def tables(self) -> dict[str, np.ndarray]:
+        """Returns the embeddings by name: `entity` and the tables of the score function."""
+        shapes = self.score_function.relation_tables()
+        relations = {
+            name: np.reshape(table.numpy(), [-1, *shapes[name]])
+            for name, table in self.score_function.tables.items()
+        }
+        return {"entity": self.entities.embeddings.numpy(), **relations}
 
-    def _as_quaternions(self, rows: tf.Tensor) -> tf.Tensor:
-        return tf.reshape(rows, [-1, 4, self.embedding_dim])
+    def assign_tables(self, tables: Mapping[str, np.ndarray]) -> None:
+        """Replaces the embeddings by those of another model; the inverse of `tables`.
 
-    def _flat(self, quaternions: tf.Tensor) -> tf.Tensor:
-        return tf.reshape(quaternions, [-1, 4 * self.embedding_dim])
+        Raises:
+            ValueError: A table is missing, unknown, or of another shape.
+        """
+        wanted = {name: table.shape for name, table in self.tables().items()}
+        found = {name: np.shape(table) for name, table in tables.items()}
+        if found != wanted:
+            raise ValueError(
+                f"`tables` must have the shapes {_listed(wanted)}. Received: {_listed(found)}."
+            )
+        self.entities.embeddings.assign(tables["entity"])
+        for name, table in self.score_function.tables.items():
+            table.assign(np.reshape(tables[name], table.shape))
 
     def compute_output_shape(self, input_shape: Any) -> tuple:
         """Returns `(batch,)` for triples `(batch, 3)`."""
@@ -198,20 +203,111 @@ class QuatRE(keras.Model):
             "num_entities": self.num_entities,
             "num_relations": self.num_relations,
             "embedding_dim": self.embedding_dim,
-            "variant": self.variant
-            if isinstance(self.variant, str)
-            else keras.saving.serialize_keras_object(self.variant),
+            "score_function": self._name_of_score_function
+            or keras.saving.serialize_keras_object(self.score_function),
             "reciprocal": self.reciprocal,
-            "normalize_relations": self.normalize_relations,
             "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
+            "options": self.options,
         }
 
 
-def _check_makes_queries(layer: keras.layers.Layer) -> keras.layers.Layer:
-    for method in ("tail_queries", "head_queries"):
-        if not callable(getattr(layer, method, None)):
-            raise TypeError(
-                f"A layer given as `variant` needs the methods tail_queries(heads, relations) and "
-                f"head_queries(relations, tails); it has no {method}. {describe('variant', layer)}"
-            )
-    return layer
+@keras.saving.register_keras_serializable("quatre_tf")
+class QuatRE(KGEModel):
+    """The paper's model, with its names: rotations of quaternions (`RelationRotations`).
+
+    Args:
+        num_entities: Number of entities.
+        num_relations: Number of relations.
+        embedding_dim: Quaternions per embedding (`n` of the paper).
+        variant: `"quatre"`, `"quate"`, `"quatre_head"` or `"quatre_tail"`.
+        reciprocal: See `KGEModel`.
+        normalize_relations: Whether v_r is normalized, as in the paper.
+        embeddings_initializer: Initializer of every table.
+
+    Example:
+        >>> model = QuatRE(num_entities=5, num_relations=2, embedding_dim=8)
+        >>> model(tf.constant([[0, 1, 4], [3, 0, 2]])).shape
+        TensorShape([2])
+
+    References:
+        - Nguyen et al., QuatRE: Relation-Aware Quaternions for Knowledge Graph Embeddings, WWW 2022
+    """
+
+    def __init__(
+        self,
+        num_entities: int,
+        num_relations: int,
+        embedding_dim: int,
+        variant: str = "quatre",
+        reciprocal: bool = False,
+        normalize_relations: bool = True,
+        embeddings_initializer: Any = "glorot_uniform",
+        **kwargs: Any,
+    ):
+        super().__init__(
+            num_entities,
+            num_relations,
+            embedding_dim,
+            variant,
+            reciprocal,
+            embeddings_initializer,
+            {"normalize_relations": normalize_relations},
+            **kwargs,
+        )
+        self.variant, self.normalize_relations = variant, normalize_relations
+
+    def get_config(self) -> dict:
+        """Returns the constructor's arguments."""
+        config = super().get_config()
+        options, variant = config.pop("options"), config.pop("score_function")
+        return {**config, "variant": variant, **options}
+
+
+def from_tables(
+    name: str,
+    tables: Mapping[str, np.ndarray],
+    *,
+    reciprocal: bool = False,
+    **options: Any,
+) -> KGEModel:
+    """Returns a model with embeddings that were trained elsewhere.
+
+    Args:
+        name: A name of `quatre_tf.layers.registry.SCORE_FUNCTIONS`.
+        tables: By name, as `KGEModel.tables` returns them: `entity` `[num_entities, width]` and the
+            tables of the score function, `[num_relations, ...]` each.
+        reciprocal: Whether the second half of the relation rows predicts heads.
+        **options: Arguments of the score function, such as `norm=1`.
+
+    Raises:
+        ValueError: A table is missing, unknown, or of another shape.
+
+    Example:
+        >>> tables = {"entity": np.ones([3, 4]), "relation": np.ones([2, 4])}
+        >>> float(from_tables("distmult", tables).score_triples([0], [1], [2])[0])
+        4.0
+    """
+    if "entity" not in tables or len(tables) < 2:
+        raise ValueError(
+            "`tables` must hold `entity` and the tables of the relations. "
+            f"Received: {', '.join(tables) or 'none'}."
+        )
+    num_entities, width = np.shape(tables["entity"])
+    rows = len(next(table for key, table in tables.items() if key != "entity"))
+    num_relations = rows // 2 if reciprocal else rows
+    components = make_score_function(name, 1, 1, **options).entity_components
+    model = KGEModel(
+        num_entities,
+        num_relations,
+        max(width // components, 1),
+        name,
+        reciprocal,
+        embeddings_initializer="zeros",
+        options=options,
+    )
+    model.assign_tables(tables)
+    return model
+
+
+def _listed(shapes: Mapping[str, tuple[int, ...]]) -> str:
+    return ", ".join(f"{name} {list(shape)}" for name, shape in shapes.items())

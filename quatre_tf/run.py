@@ -16,7 +16,7 @@ import keras
 
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
-from quatre_tf.model import QuatRE
+from quatre_tf.model import KGEModel
 from quatre_tf.paths import user_path
 
 GRAPH = "graph"
@@ -28,12 +28,12 @@ _MEMBERS = {"config.json", "metadata.json", "model.weights.h5"}
 class Trained:
     """A trained model and the graph that it was trained on."""
 
-    model: QuatRE
+    model: KGEModel
     graph: Graph
     run_dir: pathlib.Path
 
 
-def save_best(model: QuatRE, run_dir: pathlib.Path) -> None:
+def save_best(model: KGEModel, run_dir: pathlib.Path) -> None:
     """Replaces the best model of a run; the one before stays until the new one is complete."""
     path = run_dir / BEST_MODEL
     path.parent.mkdir(exist_ok=True)
@@ -46,7 +46,7 @@ def save_best(model: QuatRE, run_dir: pathlib.Path) -> None:
         raise
 
 
-def load_model(run_dir: pathlib.Path) -> QuatRE:
+def load_model(run_dir: pathlib.Path) -> KGEModel:
     """Returns the best model of a run; DataError when there is none or it cannot be read."""
     path = run_dir / BEST_MODEL
     if not path.is_file():
@@ -64,8 +64,8 @@ def load_model(run_dir: pathlib.Path) -> QuatRE:
             f"Cannot read the model {path}: {reason} Expected what trainers.fit saved: restore it,"
             " or train again."
         ) from error
-    if not isinstance(model, QuatRE):
-        raise DataError(f"{path}: expected a QuatRE model, received a {type(model).__name__}.")
+    if not isinstance(model, KGEModel):
+        raise DataError(f"{path}: expected a KGEModel, received a {type(model).__name__}.")
     return model
 
 

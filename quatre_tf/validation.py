@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def describe(name: str, value: Any) -> str:
@@ -18,7 +20,7 @@ def check_positive(name: str, value: Any, most: float = math.inf) -> int:
     return value
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+def check_choice(name: str, value: T, choices: Sequence[T]) -> T:
     """Returns `value` when it is one of `choices`, else raises ValueError naming them."""
     if value not in choices:
         raise ValueError(

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from datasets.progress import progress
-from quatre_tf import QuatRE
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.negatives import Corruption
 from quatre_tf.errors import DataError
+from quatre_tf.model import KGEModel
 from quatre_tf.run import Trained
 from saved_models import platt, reliability
 from saved_models.calibration import Calibration, Fitted, load_calibration, save_calibration
@@ -52,7 +52,7 @@ def calibrate(trained: Trained) -> Calibration | None:
     return Calibration(fitted.curves)
 
 
-def fit_calibration(model: QuatRE, graph: Graph) -> Fitted:
+def fit_calibration(model: KGEModel, graph: Graph) -> Fitted:
     """Fits a curve per relation on the validation split.
 
     Raises:
@@ -68,7 +68,7 @@ def fit_calibration(model: QuatRE, graph: Graph) -> Fitted:
     )
 
 
-def labelled_scores(model: QuatRE, graph: Graph, split: str) -> np.ndarray:
+def labelled_scores(model: KGEModel, graph: Graph, split: str) -> np.ndarray:
     """Returns the scores of the triples of a split, and of negatives of each.
 
     Returns:

@@ -25,18 +25,18 @@ References:
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf import QuatRE
 from quatre_tf.data.candidate_sets import slot_entities
 from quatre_tf.data.graph import Graph
-from quatre_tf.quaternion import conjugate, hamilton_product
+from quatre_tf.errors import DataError
+from quatre_tf.model import KGEModel
+from quatre_tf.ranking.tiles import top_k
 from quatre_tf.run import Trained
+from quatre_tf.similarities import DOT
 from quatre_tf.validation import check_positive
 from saved_models.new_triples import extend_graph
 
 TARGET_RANK = 10
 _NOISE = 0.01
-# Each takes a score for every entity.
-_FEATURES_AT_ONCE = 64
 
 
 def fold_in(
@@ -61,9 +61,11 @@ def fold_in(
 
     Raises:
         ValueError: `target_rank` is not a positive integer.
-        DataError: A triple does not fit; see `saved_models.new_triples.extend_graph`.
+        DataError: The scores of the model are not linear in its entities, or a triple does not fit;
+            see `saved_models.new_triples.extend_graph`.
     """
     check_positive("target_rank", target_rank)
+    _check_linear(trained.model)
     graph = extend_graph(trained.graph, triples, origin)
     rows = _fit_rows(trained, graph.train[len(trained.graph.train) :], target_rank)
     return Trained(extend_model(trained.model, rows), graph, trained.run_dir)
@@ -112,33 +114,40 @@ def _fit_rows(trained: Trained, triples: np.ndarray, target_rank: int) -> np.nda
     return np.stack(rows).astype(table.dtype)
 
 
+def _check_linear(model: KGEModel) -> None:
+    if not model.score_function.multilinear:
+        raise DataError(
+            "New entities can be added where scores are linear in an entity's embedding, as in "
+            f"QuatRE, DistMult or ComplEx. Received: {type(model.score_function).__name__}. Train "
+            "again with their triples."
+        )
+
+
 def _best_scores(features: np.ndarray, table: np.ndarray, place: int) -> np.ndarray:
     """Returns `[k]`, what the entity at this place scores with each feature."""
-    found = np.empty(len(features), table.dtype)
-    for start in range(0, len(features), _FEATURES_AT_ONCE):
-        part = slice(start, start + _FEATURES_AT_ONCE)
-        scores = features[part] @ table.T
-        scores.partition(-place, axis=1)
-        found[part] = scores[:, -place]
-    return found
+    return top_k(DOT, tf.constant(table), tf.constant(features), place)[0][:, -1].numpy()
 
 
-def _features(model: QuatRE, triples: np.ndarray, num_old: int) -> np.ndarray:
-    """Returns `[2k, 4n]`: the score of each triple is linear in the new entity twice.
+def _features(model: KGEModel, triples: np.ndarray, num_old: int) -> np.ndarray:
+    """Returns `[2k, width]`: the score of each triple is linear in the new entity twice.
 
-    Once where the new entity is the answer, `<o ⊗ v, e>`, and once where it asks for the other end
-    o, `<e ⊗ w, o> = <o ⊗ conj(w), e>`. Without reciprocal relations the two are the same.
+    Once where the new entity is the answer, by the query of the other end, and once where the other
+    end is the answer to its query. Without reciprocal relations the two are the same.
     """
     heads, relations, tails = triples.T
     new_head = heads >= num_old
-    others = tf.reshape(
-        model.entities.lookup(np.where(new_head, tails, heads)), [-1, 4, model.embedding_dim]
+    others = np.where(new_head, tails, heads)
+    answered = tf.where(
+        new_head[:, np.newaxis],
+        model.head_queries(relations, others),
+        model.tail_queries(others, relations),
     )
-    rotations, inverse = model.query_rotations(), relations + model.num_relations
-    answered = tf.gather(rotations, np.where(new_head, inverse, relations))
-    asked = tf.gather(rotations, np.where(new_head, relations, inverse))
-    features = [hamilton_product(others, answered), hamilton_product(others, conjugate(asked))]
-    return tf.reshape(tf.concat(features, axis=0), [-1, 4 * model.embedding_dim]).numpy()
+    if not model.reciprocal:
+        return np.tile(answered.numpy(), (2, 1))
+    function, rows = model.score_function, model.entities.lookup(others)
+    folded = function.folded(np.where(new_head, relations, relations + model.num_relations))
+    asked, _ = function.end_gradients(tf.zeros_like(rows), rows, folded)
+    return tf.concat([answered, asked], axis=0).numpy()
 
 
 class _SlotMeans:
@@ -162,10 +171,10 @@ class _SlotMeans:
         return keys[start:limit] - first
 
 
-def extend_model(model: QuatRE, rows: np.ndarray) -> QuatRE:
+def extend_model(model: KGEModel, rows: np.ndarray) -> KGEModel:
     """Returns a copy of the model with more entities."""
     num_entities = model.num_entities + len(rows)
-    extended = QuatRE.from_config({**model.get_config(), "num_entities": num_entities})
+    extended = type(model).from_config({**model.get_config(), "num_entities": num_entities})
     for new, old in zip(extended.weights, model.weights, strict=True):
         is_table = old is model.entities.embeddings
         new.assign(np.concatenate([old.numpy(), rows]) if is_table else old)

@@ -9,15 +9,16 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf import QuatRE
 from quatre_tf.data.candidate_sets import SlotEntities, constraint
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.known_triples import index_heads, index_tails
-from quatre_tf.quaternion import conjugate, hamilton_product
-from quatre_tf.ranking.ranks import filtered_ranks
+from quatre_tf.errors import DataError
+from quatre_tf.model import KGEModel
+from quatre_tf.ranking.entity_lists import RankTargets, Tile
+from quatre_tf.ranking.ranks import ranks_from_counts
+from quatre_tf.ranking.tiles import CandidateTable, candidate_table, count_better, top_k
+from saved_models.answer_table import AnswerTable
 from saved_models.calibration import Calibration
-from saved_models.candidates import AnswerTable
-from saved_models.entity_table import EntityTable, check_finite
 from saved_models.tables import Names
 
 Outputs = dict[str, tf.Tensor]
@@ -30,8 +31,8 @@ _OPTIONS = [
     tf.TensorSpec([], tf.bool, name="filtered"),
     tf.TensorSpec([], tf.bool, name="type_constrained"),
 ]
-# Ranks are counted in batches of so many scores: 128 MiB.
-_RANKED_SCORES = 2**25
+# Queries whose ranks are counted together.
+_RANKED_AT_ONCE = 256
 
 
 class Scorer(tf.Module):
@@ -45,38 +46,44 @@ class Scorer(tf.Module):
     `type_constrained`: leave out entities that the slot of the relation has nowhere in train.
 
     Args:
-        entities: The entity embeddings, of `width` 4n.
-        relation_table: `[2 * num_relations, 4n]` float32, `QuatRE.query_rotations`: first those
-            that ask for the tails of each relation, then those that ask for its heads.
+        model: The model. Its rows are copied; of its score function only pure functions are used.
         names: Names and labels.
         tails: What is known of the tails of (relation, head).
         heads: What is known of the heads of (relation, tail).
-        calibration: Makes probabilities of scores; None: the logistic function does.
-        reciprocal: Whether heads have scores of their own (`QuatRE`). A probability is always that
-            of the triple's score as `score_triples` gives it.
+        calibration: Turns scores into probabilities; None: the logistic function does. In a
+            reciprocal model a probability is always that of the score of `score_triples`.
 
     Raises:
-        DataError: The relation table holds NaN or infinite values.
+        DataError: A table holds NaN or infinite values.
     """
 
     def __init__(
         self,
-        entities: EntityTable,
-        relation_table: np.ndarray,
+        model: KGEModel,
         names: Names,
         tails: AnswerTable,
         heads: AnswerTable,
         calibration: Calibration | None = None,
-        reciprocal: bool = False,
     ):
         super().__init__(name="scorer")
-        check_finite("relations", relation_table)
-        self._entities, self._names = entities, names
-        self._relations = tf.Variable(
-            relation_table, trainable=False, name="relations", dtype=tf.float32
+        function = model.score_function
+        tables = {
+            "entities": tf.convert_to_tensor(model.entities.embeddings.value),
+            "relations": function.folded(),
+        }
+        for name, table in tables.items():
+            check_finite(name, table.numpy())
+        self._table, self._folded = (
+            tf.Variable(table, trainable=False, name=name) for name, table in tables.items()
         )
-        self._tails, self._heads, self._calibration = tails, heads, calibration
-        self._reciprocal = reciprocal
+        self._norm = tf.Variable(candidate_table(tables["entities"]).norm, trainable=False)
+        self._num_relations, self._reciprocal = model.num_relations, model.reciprocal
+        # The methods, not the layer, which must not be tracked.
+        self._make_tail_queries = function.tail_queries
+        self._make_head_queries = function.head_queries
+        self._similarity = function.similarity
+        self._names, self._tails, self._heads = names, tails, heads
+        self._calibration = calibration
 
     @tf.function(input_signature=[_HEAD, _RELATION, *_OPTIONS])
     def predict_tails(
@@ -96,8 +103,8 @@ class Scorer(tf.Module):
         """
         heads, relations, status = self._resolve(head=head, relation=relation)
         queries = self._tail_queries(heads, relations)
-        admit = self._tails.admit(relations, heads, filtered, type_constrained)
-        return self._predict(queries, relations, status, top_k, admit)
+        mask_scores = self._tails.mask_scores(relations, heads, filtered, type_constrained)
+        return self._predict(queries, relations, status, top_k, mask_scores)
 
     @tf.function(input_signature=[_RELATION, _TAIL, *_OPTIONS])
     def predict_heads(
@@ -111,33 +118,32 @@ class Scorer(tf.Module):
         """Returns the most plausible heads; otherwise as `predict_tails`."""
         relations, tails, status = self._resolve(relation=relation, tail=tail)
         queries = self._head_queries(relations, tails)
-        admit = self._heads.admit(relations, tails, filtered, type_constrained)
-        judges = None
-        if self._reciprocal:
-            judges = _rotate(self._entities.rows(tails), conjugate(self._rotations(relations)))
-        return self._predict(queries, relations, status, top_k, admit, judges)
+        mask_scores = self._heads.mask_scores(relations, tails, filtered, type_constrained)
+        triple_tails = tails if self._reciprocal else None
+        return self._predict(queries, relations, status, top_k, mask_scores, triple_tails)
 
     @tf.function(input_signature=[_HEAD, _RELATION, _TAIL])
     def score_triples(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
         """Returns `score`, `probability` and `status`, all `[batch]`."""
         heads, relations, tails, status = self._resolve(head=head, relation=relation, tail=tail)
-        queries = self._tail_queries(heads, relations)
-        score = tf.reduce_sum(queries * self._entities.rows(tails), axis=1)
+        score = self._scores(heads, relations, tails)
         return _answer(status, score=score, probability=self._probabilities(score, relations))
 
     @tf.function(input_signature=[_HEAD, _RELATION, _TAIL])
     def rank_tails(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
         """Returns `rank` and `status` `[batch]`: the filtered rank of the tail, realistic ties."""
         heads, relations, tails, status = self._resolve(head=head, relation=relation, tail=tail)
-        known = self._tails.known(relations, heads)
-        return self._rank(self._tail_queries(heads, relations), tails, known, status)
+        lists = self._tails.known_lists(relations, heads)
+        queries = self._tail_queries(heads, relations)
+        return self._rank(queries, tails, self._tails.known_keys, lists, status)
 
     @tf.function(input_signature=[_HEAD, _RELATION, _TAIL])
     def rank_heads(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
         """Returns `rank` and `status` `[batch]`: the filtered rank of the head, realistic ties."""
         heads, relations, tails, status = self._resolve(head=head, relation=relation, tail=tail)
-        known = self._heads.known(relations, tails)
-        return self._rank(self._head_queries(relations, tails), heads, known, status)
+        lists = self._heads.known_lists(relations, tails)
+        queries = self._head_queries(relations, tails)
+        return self._rank(queries, heads, self._heads.known_keys, lists, status)
 
     def _resolve(self, **names: tf.Tensor) -> list[tf.Tensor]:
         """Returns the ids `[batch]` of each argument, 0 where unknown, and then the status."""
@@ -158,47 +164,56 @@ class Scorer(tf.Module):
             status = tf.where(found < 0, f"UNKNOWN_{role.upper()}", status)
         return [*ids, status]
 
+    def _rows(self, ids: tf.Tensor) -> tf.Tensor:
+        """Returns the embeddings `[batch, width]` of ids `[batch]`."""
+        # Rows of the value, not of the variable: after one sparse read of a variable, TensorFlow
+        # would copy the whole table for every matrix product.
+        return tf.gather(self._table.read_value(), ids)
+
     def _tail_queries(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
-        """Returns `h ⊗ w_r` `[batch, 4n]`."""
-        return _rotate(self._entities.rows(heads), self._rotations(relations))
+        folded = tf.gather(self._folded.read_value(), relations)
+        return self._make_tail_queries(self._rows(heads), folded)
 
     def _head_queries(self, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
-        """Returns `t ⊗ conj(w_r)`, or `t ⊗ w` with the inverse relation's, `[batch, 4n]`."""
-        num_relations = self._relations.shape[0] // 2
-        return _rotate(self._entities.rows(tails), self._rotations(num_relations + relations))
+        if self._reciprocal:
+            return self._tail_queries(tails, self._num_relations + relations)
+        folded = tf.gather(self._folded.read_value(), relations)
+        return self._make_head_queries(self._rows(tails), folded)
 
-    def _rotations(self, rows: tf.Tensor) -> tf.Tensor:
-        """Returns rows of the relation table as quaternions `[batch, 4, n]`."""
-        return _as_quaternions(tf.gather(self._relations.read_value(), rows))
+    def _scores(self, heads: tf.Tensor, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
+        """Returns the scores `[batch]` of triples of ids."""
+        queries = self._tail_queries(heads, relations)
+        return tf.cast(self._similarity.pairs(queries, self._rows(tails)), tf.float32)
 
     def _predict(
         self,
         queries: tf.Tensor,
         relations: tf.Tensor,
         status: tf.Tensor,
-        top_k: tf.Tensor,
-        admit: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
-        judges: tf.Tensor | None = None,
+        top: tf.Tensor,
+        mask_scores: Callable[[tf.Tensor, Tile], tf.Tensor],
+        triple_tails: tf.Tensor | None = None,
     ) -> Outputs:
-        """Ranks by `queries`; probabilities are of the products with `judges`, if these differ."""
-        positive = tf.debugging.assert_positive(top_k, "`top_k` must be a positive integer.")
+        """Predicts by `queries`; with the tails of heads, probabilities are of the triples."""
+        positive = tf.debugging.assert_positive(top, "`top_k` must be a positive integer.")
         # Otherwise the graph may use it first, and the error be another.
         with tf.control_dependencies([positive]):
-            top_k = tf.identity(top_k)
-        scores, ids = self._entities.top_k(queries, top_k, admit)
+            top = tf.identity(top)
+        table = self._table.read_value()
+        scores, ids = top_k(self._similarity, table, queries, top, mask_scores, portable=True)
+        scores = tf.cast(scores, tf.float32)
         exhausted = scores == -np.inf
         ids = tf.where(exhausted, -1, ids)
         outputs = {"entities": self._names.entities.lines(ids), "scores": scores}
         if self._names.labels is not None:
             outputs["labels"] = self._names.labels.lines(ids)
-        judged = tf.where(exhausted, 0.0, scores)
-        if judges is not None:
-            rows = self._entities.rows(tf.maximum(tf.reshape(ids, [-1]), 0))
-            rows = tf.reshape(rows, tf.concat([tf.shape(ids), [self._entities.width]], axis=0))
-            judged = tf.linalg.matvec(rows, judges)
-        columns = tf.repeat(relations, tf.shape(scores)[1])
-        probabilities = self._probabilities(tf.reshape(judged, [-1]), columns)
-        probabilities = tf.reshape(probabilities, tf.shape(scores))
+        flat = tf.reshape(tf.where(exhausted, 0.0, scores), [-1])
+        count = tf.shape(scores)[1]
+        relations = tf.repeat(relations, count)
+        if triple_tails is not None:
+            heads = tf.maximum(tf.reshape(ids, [-1]), 0)
+            flat = self._scores(heads, relations, tf.repeat(triple_tails, count))
+        probabilities = tf.reshape(self._probabilities(flat, relations), tf.shape(scores))
         return _answer(status, **outputs, probabilities=tf.where(exhausted, 0.0, probabilities))
 
     def _probabilities(self, scores: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
@@ -208,26 +223,43 @@ class Scorer(tf.Module):
         return self._calibration.probabilities(scores, relations)
 
     def _rank(
-        self, queries: tf.Tensor, targets: tf.Tensor, known: tf.RaggedTensor, status: tf.Tensor
+        self,
+        queries: tf.Tensor,
+        targets: tf.Tensor,
+        known_keys: tf.Tensor,
+        known_lists: tf.Tensor,
+        status: tf.Tensor,
     ) -> Outputs:
-        # Batches of bounded size: so are the memory and the ways in which products are rounded.
-        size = min(256, max(16, _RANKED_SCORES // self._entities.num_entities))
+        table = CandidateTable(self._table.read_value(), self._norm.read_value())
+        set_keys = tf.zeros([0], tf.int64)
         ranks = tf.zeros([0], tf.float64)
-        for start in tf.range(0, tf.shape(queries)[0], size):
+        # Batches of bounded size: so is the memory.
+        for start in tf.range(0, tf.shape(queries)[0], _RANKED_AT_ONCE):
             tf.autograph.experimental.set_loop_options(
                 parallel_iterations=1, shape_invariants=[(ranks, tf.TensorShape([None]))]
             )
-            rows = slice(start, start + size)
-            scores = self._entities.scores(queries[rows])
-            ranks = tf.concat([ranks, filtered_ranks(scores, targets[rows], known[rows])], axis=0)
+            rows = slice(start, start + _RANKED_AT_ONCE)
+            set_lists = tf.zeros([0, tf.size(targets[rows])], tf.int64)
+            rank_targets = RankTargets(
+                targets[tf.newaxis, rows], known_keys, known_lists[rows], set_keys, set_lists
+            )
+            better, equal = count_better(
+                queries[rows], table, rank_targets, self._similarity, portable=True
+            )
+            ranks = tf.concat([ranks, ranks_from_counts(better[0, 0], equal[0, 0])], axis=0)
         return _answer(status, rank=tf.cast(ranks, tf.float32))
 
 
-def build_scorer(
-    model: QuatRE,
-    graph: Graph,
-    calibration: Calibration | None = None,
-) -> Scorer:
+def check_finite(name: str, table: np.ndarray) -> None:
+    """Raises DataError if a table has NaN or infinite values."""
+    if not np.isfinite(table).all():
+        raise DataError(
+            f"The table of {name} holds NaN or infinite values: such a model cannot be served. "
+            "Train it again with a smaller learning rate or a stronger regularization."
+        )
+
+
+def build_scorer(model: KGEModel, graph: Graph, calibration: Calibration | None = None) -> Scorer:
     """Returns the scorer of a trained model; its filter holds all known triples of the graph.
 
     Args:
@@ -238,30 +270,19 @@ def build_scorer(
     Raises:
         DataError: The model holds NaN or infinite values.
     """
-    known, sizes = graph.known, (graph.num_entities, graph.num_relations)
+    known, num_entities = graph.known, graph.num_entities
     labels = [graph.labels.get(name, "") for name in graph.entities.names]
     return Scorer(
-        EntityTable(model.entities.embeddings.numpy()),
-        tf.reshape(model.query_rotations(), [2 * model.num_relations, -1]).numpy(),
+        model,
         Names(graph.entities.names, graph.relations.names, labels if any(labels) else None),
-        AnswerTable(index_tails(known, sizes[0]), _slot(graph, "tail"), sizes[1], "tails"),
-        AnswerTable(index_heads(known, sizes[0]), _slot(graph, "head"), sizes[1], "heads"),
+        AnswerTable(index_tails(known, num_entities), _slot(graph, "tail"), "tails"),
+        AnswerTable(index_heads(known, num_entities), _slot(graph, "head"), "heads"),
         calibration,
-        model.reciprocal,
     )
 
 
 def _slot(graph: Graph, side: str) -> SlotEntities:
     return constraint(graph, "train_type_constrained", side)
-
-
-def _as_quaternions(rows: tf.Tensor) -> tf.Tensor:
-    return tf.reshape(rows, [-1, 4, rows.shape[1] // 4])
-
-
-def _rotate(rows: tf.Tensor, rotations: tf.Tensor) -> tf.Tensor:
-    """Returns the Hamilton product of rows `[batch, 4n]` and quaternions, again `[batch, 4n]`."""
-    return tf.reshape(hamilton_product(_as_quaternions(rows), rotations), [-1, rows.shape[1]])
 
 
 def _answer(status: tf.Tensor, **outputs: tf.Tensor) -> Outputs:

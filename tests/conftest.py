@@ -31,6 +31,7 @@ FAST = (
     "tests/quatre_tf/test_metrics.py",
     "tests/quatre_tf/test_optimizers.py",
     "tests/quatre_tf/test_quaternion.py",
+    "tests/quatre_tf/test_quatre.py",
     "tests/quatre_tf/test_sparse_rows.py",
     "tests/datasets/test_catalog.py",
     "tests/datasets/test_splitting.py",
@@ -172,9 +173,10 @@ def use_kernel(kernel_cache, monkeypatch):
 @pytest.fixture(params=["tensorflow", "kernel"])
 def step_made_of(request):
     """The paper's step in both of its forms."""
+    from quatre_tf.layers.relation_rotations import RelationRotations
     from quatre_tf.objectives.sampled_logistic import compiled_operation
 
     if request.param == "kernel":
         request.getfixturevalue("use_kernel")
-    assert (compiled_operation() is not None) == (request.param == "kernel")
+    assert (compiled_operation(RelationRotations(1, 1)) is not None) == (request.param == "kernel")
     return request.param

@@ -48,9 +48,7 @@ def model_with(golden: types.SimpleNamespace, prefix: str) -> QuatRE:
     """Returns a model with the tables `init_*` or `final_*` of a golden run."""
     num_entities, width = golden.init_entity.shape
     model = QuatRE(num_entities, len(golden.init_relation), width // 4)
-    tables = [model.entities, *model.relations.tables]
-    for table, name in zip(tables, TABLES, strict=True):
-        table.embeddings.assign(getattr(golden, f"{prefix}_{name}"))
+    model.assign_tables({name: getattr(golden, f"{prefix}_{name}") for name in TABLES})
     return model
 
 

@@ -20,7 +20,7 @@ def run_layer_test(make, ids, expected_shape, expected_weights):
     np.testing.assert_array_equal(copy(ids), output)
 
     with tf.GradientTape() as tape:
-        loss = tf.reduce_sum(tf.square(layer(ids)[..., :1, :]))
+        loss = tf.reduce_sum(tf.square(layer(ids)[..., :1]))
     gradients = tape.gradient(loss, [weight.value for weight in layer.trainable_weights])
     assert all(gradient is not None for gradient in gradients)
 

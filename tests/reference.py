@@ -45,13 +45,11 @@ def scores(
 def model_scores(model, triples):
     """Unfolded scores of triples [batch, 3] from the weights of a QuatRE model of any variant."""
     h, r, t = np.asarray(triples).T
-    entities = model.entities.embeddings.numpy()
+    tables = model.tables()
     rotations = [
-        None if table is None else table.embeddings.numpy()[r]
-        for table in (model.relations.head_rotation, model.relations.tail_rotation)
+        tables[name][r] if name in tables else None for name in ("head_rotation", "tail_rotation")
     ]
-    relations = model.relations.relation.embeddings.numpy()[r]
-    return scores(entities[h], relations, entities[t], *rotations)
+    return scores(tables["entity"][h], tables["relation"][r], tables["entity"][t], *rotations)
 
 
 def adagrad(variable, accumulator, gradient, learning_rate, epsilon):
@@ -110,7 +108,6 @@ def softmax(
     is_target,
     *,
     num_targets,
-    num_query_relations,
     normalize_relations,
     candidates=None,
     n3=0.0,
@@ -125,7 +122,6 @@ def softmax(
         relations: [queries], its relation; see `query_triples`.
         is_target: [queries, entities] bool.
         num_targets: What the sums are divided by.
-        num_query_relations: How many relations a query may have.
         normalize_relations: Whether v_r is normalized.
         candidates: The sampled entities; None for a softmax over all.
         n3: Weight of N3.
@@ -159,15 +155,17 @@ def softmax(
     regularization += dura * sum(np.sum(modulus(q) ** 2) for q in (head, query, tail))
 
     if relation_prediction:
-        count = len(targets)
+        # Without rows of their own for heads, a relation is predicted from head and tail.
+        count, choices = len(targets), len(tables["relation"])
+        is_head = relations[queries] >= choices
         asked = query_triples(
             tables,
-            np.repeat(entities[queries], num_query_relations),
-            np.tile(np.arange(num_query_relations), count),
-            np.repeat(targets, num_query_relations),
+            np.repeat(np.where(is_head, targets, entities[queries]), choices),
+            np.tile(np.arange(choices), count),
+            np.repeat(np.where(is_head, entities[queries], targets), choices),
         )
-        g = table_scores(tables, asked, normalize_relations).reshape(count, num_query_relations)
-        found = g[np.arange(count), relations[queries]]
+        g = table_scores(tables, asked, normalize_relations).reshape(count, choices)
+        found = g[np.arange(count), relations[queries] % choices]
         loss += relation_prediction * np.sum(np.log(np.sum(np.exp(g), axis=1)) - found)
     return loss / num_targets, regularization / num_targets
 

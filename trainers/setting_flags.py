@@ -97,5 +97,7 @@ def _define(field: dataclasses.Field) -> flags.FlagHolder:
         return flags.DEFINE_enum(name, None, setting.choices, text)
     if field.type is bool:
         return flags.DEFINE_bool(name, None, text)
+    if field.type is str:
+        return flags.DEFINE_string(name, None, text)
     define = flags.DEFINE_integer if field.type is int else flags.DEFINE_float
     return define(name, None, text)

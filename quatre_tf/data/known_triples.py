@@ -35,6 +35,14 @@ class KnownTriples:
         """Number of known entities of each group: [groups] int64, never 0."""
         return np.diff(self.row_splits)
 
+    def list_keys(self, num_entities: int) -> np.ndarray:
+        """Returns the groups as the sorted lists of ranking: [known] int64.
+
+        The keys are `group * num_entities + entity`, see `quatre_tf.ranking.entity_lists`.
+        """
+        groups = np.repeat(np.arange(len(self.keys)), self.group_sizes)
+        return groups * num_entities + self.entities
+
 
 def index_tails(triples: np.ndarray, num_entities: int) -> KnownTriples:
     """Groups the tails of triples by (relation, head).

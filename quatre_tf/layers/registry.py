@@ -17,29 +17,37 @@ class Entry(NamedTuple):
         path: `module:class`.
         fixed: Constructor arguments that the name stands for.
         options: Constructor arguments that users may set.
+        multilinear: As the class attribute, here without importing it.
     """
 
     path: str
     fixed: Mapping[str, Any] = {}
     options: tuple[str, ...] = ()
+    multilinear: bool = False
 
 
-_ROTATIONS = "quatre_tf.layers.relation_rotations:RelationRotations"
+def _rotations(variant: str) -> Entry:
+    path = "quatre_tf.layers.relation_rotations:RelationRotations"
+    return Entry(path, {"variant": variant}, ("normalize_relations",), multilinear=True)
+
 
 SCORE_FUNCTIONS: dict[str, Entry] = {
-    "quatre": Entry(_ROTATIONS, {"variant": "quatre"}, ("normalize_relations",)),
-    "quate": Entry(_ROTATIONS, {"variant": "quate"}, ("normalize_relations",)),
-    "quatre_head": Entry(_ROTATIONS, {"variant": "quatre_head"}, ("normalize_relations",)),
-    "quatre_tail": Entry(_ROTATIONS, {"variant": "quatre_tail"}, ("normalize_relations",)),
-    "distmult": Entry("quatre_tf.layers.distmult:DistMult"),
-    "complex": Entry("quatre_tf.layers.complex:ComplEx"),
-    "rescal": Entry("quatre_tf.layers.rescal:RESCAL"),
+    "quatre": _rotations("quatre"),
+    "quate": _rotations("quate"),
+    "quatre_head": _rotations("quatre_head"),
+    "quatre_tail": _rotations("quatre_tail"),
+    "distmult": Entry("quatre_tf.layers.distmult:DistMult", multilinear=True),
+    "complex": Entry("quatre_tf.layers.complex:ComplEx", multilinear=True),
+    "rescal": Entry("quatre_tf.layers.rescal:RESCAL", multilinear=True),
+    "autosf": Entry("quatre_tf.layers.autosf:AutoSF", {}, ("structure",), multilinear=True),
     "transe": Entry("quatre_tf.layers.transe:TransE", {}, ("norm",)),
+    "rotate": Entry("quatre_tf.layers.rotate:RotatE", {}, ("norm",)),
+    "toruse": Entry("quatre_tf.layers.toruse:TorusE", {}, ("norm",)),
 }
 
 
 def make_score_function(
-    name: str, num_relations: int, embedding_dim: int, **arguments: Any
+    name: str, num_relations: int, embedding_dim: int, /, **arguments: Any
 ) -> Any:  # A ScoreFunction, whose module imports TensorFlow.
     """Returns a score function by name.
 

@@ -1,35 +1,39 @@
-"""The 1-vs-all objective and its gradient: a softmax over all entities, in closed form.
+"""The 1-vs-all objective and its gradient: a softmax over all entities.
 
-A query costs its three matrix products once, however many targets it has. FB15k-237 has 3.6 triples
-per distinct query: a pass over it gets that much cheaper, and is the same sum of the same terms as
-with a row for each triple.
+A query is scored once, however many targets it has. FB15k-237 has 3.6 triples per distinct query: a
+pass over it gets that much cheaper, and is the same sum of the same terms as with a row for each
+triple.
 
-The products may be taken in bfloat16; their rounding is noise in the gradient. Tables, accumulators
-and regulariser stay float32, and so does the gradient at the targets until it is rounded once: it
-is a difference of almost equal numbers as soon as they are learned.
+Dot-product scores are three matrix products with the gradient in closed form. The products may be
+taken in bfloat16; their rounding is noise in the gradient. Tables, accumulators and regularizers
+stay float32, and so does the gradient at the targets until it is rounded once: it is a difference
+of almost equal numbers as soon as they are learned.
 
 `test_candidate_softmax.py` compares all of it with automatic differentiation of the plain form.
 """
 
 import tensorflow as tf
 
-from quatre_tf.model import QuatRE
+from quatre_tf.model import KGEModel
 from quatre_tf.objectives.objective import Objective
 from quatre_tf.objectives.query_objective import (
-    NormWeights,
     QueryBatch,
     Ranking,
     SoftmaxOptions,
     norm_weights,
     query_objective,
-    regularize_targets,
 )
+from quatre_tf.objectives.regularizers import NormWeights, weighted_norms
 from quatre_tf.objectives.softmax_gradient import softmax_gradient
+from quatre_tf.similarities import Similarity
 from quatre_tf.sparse_rows import put_in_place
+
+# Rows of a tile whose gradients are taken together, where they are no matrix products.
+_ROWS = 256
 
 
 def candidate_softmax_objective(
-    model: QuatRE, batch: QueryBatch, options: SoftmaxOptions, *, num_targets: float | tf.Tensor
+    model: KGEModel, batch: QueryBatch, options: SoftmaxOptions, *, num_targets: float | tf.Tensor
 ) -> Objective:
     """Returns the 1-vs-all objective on `batch` and its gradient.
 
@@ -42,60 +46,100 @@ def candidate_softmax_objective(
     """
     scale = 1.0 / tf.cast(num_targets, tf.float32)
     table = tf.convert_to_tensor(model.entities.embeddings.value)
+    function = model.score_function
 
     def rank(queries: tf.Tensor, weights: tf.Tensor) -> Ranking:
-        return _rank_all(queries, table, batch, weights, scale, options)
+        scored = CandidateScores(function.similarity, queries, table, options.compute_dtype)
+        places = tf.stack([batch.rows, batch.targets], axis=1)
+        target_scores = tf.cast(tf.gather_nd(scored.scores, places), tf.float32)
+        shifts = tf.math.segment_max(target_scores, batch.rows)
+        gradient, normalizers = softmax_gradient(scored.scores, 0.0, shifts, None, weights)
+        probabilities = tf.exp(target_scores - tf.gather(normalizers, batch.rows))
+        at_targets = tf.gather(weights, batch.rows) * probabilities - scale
+        # Nothing else reads the gradient.
+        gradient = put_in_place(gradient, places, tf.cast(at_targets, gradient.dtype))
+        query_gradient, table_gradient = scored.gradients(gradient)
+        times_target = tf.math.bincount(batch.targets, minlength=table.shape[0])
+        regularization, table_gradient = _with_regularizers(
+            table_gradient,
+            tf.ensure_shape(table, [None, function.entity_width]),
+            function.entity_components,
+            norm_weights(options, scale * tf.cast(times_target, tf.float32)),
+        )
+        return Ranking(
+            loss=tf.reduce_sum(weights * normalizers) - scale * tf.reduce_sum(target_scores),
+            regularization=regularization,
+            query_gradient=tf.cast(query_gradient, tf.float32),
+            contributions=[],
+            table_gradient=table_gradient,
+        )
 
     return query_objective(model, batch, options, scale, lambda ids: tf.gather(table, ids), rank)
 
 
-def _rank_all(
-    queries: tf.Tensor,
-    table: tf.Tensor,
-    batch: QueryBatch,
-    weights: tf.Tensor,
-    scale: tf.Tensor,
-    options: SoftmaxOptions,
-) -> Ranking:
-    """Three matrix products, and what lies between them."""
-    dtype, smoothing = options.compute_dtype, options.label_smoothing
-    low_queries, low_table = tf.cast(queries, dtype), tf.cast(table, dtype)
-    scores = tf.linalg.matmul(low_queries, low_table, transpose_b=True)
-    places = tf.stack([batch.rows, batch.targets], axis=1)
-    target_scores = tf.cast(tf.gather_nd(scores, places), tf.float32)
-    shifts = tf.math.segment_max(target_scores, batch.rows)
-    gradient, normalizers, means = softmax_gradient(scores, 0.0, shifts, None, weights, smoothing)
+class CandidateScores:
+    """Scores `[batch, candidates]` of queries and entity rows, and their gradients.
 
-    share = smoothing / tf.cast(table.shape[0], tf.float32)
-    probabilities = tf.exp(target_scores - tf.gather(normalizers, batch.rows))
-    at_targets = tf.gather(weights, batch.rows) * (probabilities - share)
-    at_targets -= (1.0 - smoothing) * scale
-    # Nothing else reads the gradient.
-    gradient = put_in_place(gradient, places, tf.cast(at_targets, dtype))
-    times_target = tf.math.bincount(batch.targets, minlength=table.shape[0])
-    regularization, table_gradient = _with_regularizers(
-        tf.linalg.matmul(gradient, low_queries, transpose_a=True),
-        tf.ensure_shape(table, [None, queries.shape[-1]]),
-        norm_weights(options, scale * tf.cast(times_target, tf.float32)),
-    )
-    return Ranking(
-        loss=tf.reduce_sum(weights * (normalizers - smoothing * means))
-        - (1.0 - smoothing) * scale * tf.reduce_sum(target_scores),
-        regularization=regularization,
-        query_gradient=tf.cast(tf.linalg.matmul(gradient, low_table), tf.float32),
-        contributions=[],
-        table_gradient=table_gradient,
-    )
+    Args:
+        similarity: Compares them.
+        queries: `[batch, width]` float32.
+        rows: `[candidates, width]` float32.
+        compute_dtype: Of the matrix products of a linear similarity; the scores have it, too.
+
+    Attributes:
+        scores: `[batch, candidates]`.
+    """
+
+    def __init__(
+        self,
+        similarity: Similarity,
+        queries: tf.Tensor,
+        rows: tf.Tensor,
+        compute_dtype: tf.DType,
+    ):
+        self._similarity = similarity
+        if similarity.linear:
+            queries, rows = tf.cast(queries, compute_dtype), tf.cast(rows, compute_dtype)
+            self.scores = tf.linalg.matmul(queries, rows, transpose_b=True)
+        else:
+            self.scores = tf.transpose(similarity.tile(rows, queries))
+        self._queries, self._rows = queries, rows
+
+    def gradients(self, upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the gradients of queries and rows, in the dtype of the scores.
+
+        Args:
+            upstream: `[batch, candidates]`, the gradient of the scores.
+        """
+        if self._similarity.linear:
+            return (
+                tf.linalg.matmul(upstream, self._rows),
+                tf.linalg.matmul(upstream, self._queries, transpose_a=True),
+            )
+        query_gradient = tf.zeros_like(self._queries)
+        parts = tf.TensorArray(
+            self._rows.dtype, 0, dynamic_size=True, infer_shape=False, element_shape=[None, None]
+        )
+        upstream = tf.transpose(upstream)
+        for start in tf.range(0, tf.shape(self._rows)[0], _ROWS):
+            tf.autograph.experimental.set_loop_options(parallel_iterations=1)
+            tile = slice(start, start + _ROWS)
+            of_rows, of_queries = self._similarity.tile_gradients(
+                self._rows[tile], self._queries, upstream[tile]
+            )
+            query_gradient += of_queries
+            parts = parts.write(parts.size(), of_rows)
+        return query_gradient, parts.concat()
 
 
 @tf.function(jit_compile=True)
 def _with_regularizers(
-    gradient: tf.Tensor, table: tf.Tensor, norms: NormWeights
+    gradient: tf.Tensor, table: tf.Tensor, components: int, norms: NormWeights
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns what the regularisers have of the table's rows by weights, and the gradient with it.
+    """Returns the regularizers of the table's rows by weights, and the gradient with theirs.
 
-    One pass over the table, which widens the gradient besides: adding the part of each target to
-    the row it stands for would go through the rows one by one.
+    One pass over the table, which also widens the gradient: adding the part of each target to its
+    row would go through the rows one by one.
     """
-    value, of_rows = regularize_targets(table, norms)
+    value, of_rows = weighted_norms(table, components, norms)
     return value, tf.cast(gradient, tf.float32) + of_rows

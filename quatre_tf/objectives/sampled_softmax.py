@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from quatre_tf.model import QuatRE
+from quatre_tf.model import KGEModel
+from quatre_tf.objectives.candidate_softmax import CandidateScores
 from quatre_tf.objectives.objective import Objective
 from quatre_tf.objectives.query_objective import (
     QueryBatch,
@@ -22,10 +23,11 @@ from quatre_tf.objectives.query_objective import (
     SoftmaxOptions,
     norm_weights,
     query_objective,
-    regularize_targets,
 )
+from quatre_tf.objectives.regularizers import weighted_norms
 from quatre_tf.objectives.softmax_gradient import softmax_gradient
-from quatre_tf.sparse_rows import combine_rows
+from quatre_tf.similarities import Similarity
+from quatre_tf.sparse_rows import combine_rows, sum_rows
 
 
 class Candidates(NamedTuple):
@@ -41,7 +43,7 @@ class Candidates(NamedTuple):
 
 
 def sampled_softmax_objective(
-    model: QuatRE,
+    model: KGEModel,
     batch: QueryBatch,
     candidates: Candidates,
     options: SoftmaxOptions,
@@ -54,67 +56,77 @@ def sampled_softmax_objective(
         model: The model; all its tables are trained.
         batch: The queries of this replica.
         candidates: The sampled entities. With all entities the objective is exact.
-        options: Weights and precision; `label_smoothing` has to be 0.
+        options: Weights and precision.
         num_targets: As for `candidate_softmax_objective`.
-
-    Raises:
-        ValueError: `label_smoothing` is not 0.
     """
-    if options.label_smoothing:
-        raise ValueError(
-            "`label_smoothing` needs the scores of all entities. "
-            f"Received: {options.label_smoothing}."
-        )
     rows = model.entities.lookup(candidates.entities)
     raised = tf.math.log(model.num_entities / tf.cast(tf.size(candidates.entities), tf.float32))
-
     scale = 1.0 / tf.cast(num_targets, tf.float32)
     answers = model.entities.lookup(batch.targets)
+    function = model.score_function
 
     def rank(queries: tf.Tensor, weights: tf.Tensor) -> Ranking:
-        return _rank_sampled(
-            queries, answers, (rows, raised, candidates), batch, weights, scale, options
+        target_queries = tf.gather(queries, batch.rows)
+        target_scores = function.similarity.pairs(target_queries, answers)
+        scored = CandidateScores(function.similarity, queries, rows, options.compute_dtype)
+        left_out = tf.constant(-float("inf"), scored.scores.dtype)
+        # In place: nothing else reads the scores.
+        scores = tf.tensor_scatter_nd_update(
+            scored.scores, candidates.hits, tf.fill(tf.shape(candidates.hits)[:1], left_out)
+        )
+        of_targets = _segment_log_sum(target_scores, batch.rows)
+        gradient, normalizers = softmax_gradient(scores, raised, of_targets, of_targets, weights)
+        probabilities = tf.exp(target_scores - tf.gather(normalizers, batch.rows))
+        at_targets = tf.gather(weights, batch.rows) * probabilities - scale
+        at_queries, at_answers = _target_gradients(
+            function.similarity, (queries, target_queries, answers), at_targets, batch
+        )
+        query_gradient, candidate_gradient = scored.gradients(gradient)
+        regularization, answer_gradient = weighted_norms(
+            answers, function.entity_components, norm_weights(options, scale)
+        )
+        return Ranking(
+            loss=tf.reduce_sum(weights * normalizers) - scale * tf.reduce_sum(target_scores),
+            regularization=regularization,
+            query_gradient=tf.cast(query_gradient, tf.float32) + at_queries,
+            contributions=[
+                (candidates.entities, tf.cast(candidate_gradient, tf.float32)),
+                (batch.targets, at_answers + answer_gradient),
+            ],
+            table_gradient=None,
         )
 
     return query_objective(model, batch, options, scale, model.entities.lookup, rank)
 
 
-def _rank_sampled(
-    queries: tf.Tensor,
-    answers: tf.Tensor,
-    sampled: tuple[tf.Tensor, tf.Tensor, Candidates],
+def _target_gradients(
+    similarity: Similarity,
+    rows: tuple[tf.Tensor, tf.Tensor, tf.Tensor],
+    upstream: tf.Tensor,
     batch: QueryBatch,
-    weights: tf.Tensor,
-    scale: tf.Tensor,
-    options: SoftmaxOptions,
-) -> Ranking:
-    rows, raised, candidates = sampled
-    dtype = options.compute_dtype
-    asked = tf.gather(queries, batch.rows)
-    target_scores = tf.reduce_sum(asked * answers, axis=1)
-    low_queries, low_rows = tf.cast(queries, dtype), tf.cast(rows, dtype)
-    scores = tf.linalg.matmul(low_queries, low_rows, transpose_b=True)
-    nothing = tf.fill(tf.shape(candidates.hits)[:1], tf.constant(-float("inf"), dtype))
-    # In place: nothing else reads the scores.
-    scores = tf.tensor_scatter_nd_update(scores, candidates.hits, nothing)
-    of_targets = _segment_log_sum(target_scores, batch.rows)
-    gradient, normalizers, _ = softmax_gradient(scores, raised, of_targets, of_targets, weights)
-    probabilities = tf.exp(target_scores - tf.gather(normalizers, batch.rows))
-    at_targets = tf.gather(weights, batch.rows) * probabilities - scale
-    num_targets, num_queries = tf.size(batch.targets), tf.size(batch.entities)
-    at_queries = combine_rows(answers, tf.range(num_targets), at_targets, batch.rows, num_queries)
-    candidate_gradient = tf.linalg.matmul(gradient, low_queries, transpose_a=True)
-    regularization, answer_gradient = regularize_targets(answers, norm_weights(options, scale))
-    return Ranking(
-        loss=tf.reduce_sum(weights * normalizers) - scale * tf.reduce_sum(target_scores),
-        regularization=regularization,
-        query_gradient=tf.cast(tf.linalg.matmul(gradient, low_rows), tf.float32) + at_queries,
-        contributions=[
-            (candidates.entities, tf.cast(candidate_gradient, tf.float32)),
-            (batch.targets, at_targets[:, tf.newaxis] * asked + answer_gradient),
-        ],
-        table_gradient=None,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the gradients of queries `[batch, width]` and answers `[num_targets, width]`.
+
+    Args:
+        similarity: Compares them.
+        rows: The queries `[batch, width]`; the query and the row of each target
+            `[num_targets, width]`.
+        upstream: `[num_targets]`, the gradient of the scores of the targets.
+        batch: The queries.
+    """
+    queries, target_queries, answers = rows
+    num_queries = tf.shape(queries)[0]
+    if similarity.linear:
+        places = tf.range(tf.size(batch.targets))
+        at_queries = combine_rows(answers, places, upstream, batch.rows, num_queries)
+        return at_queries, upstream[:, tf.newaxis] * target_queries
+    with tf.GradientTape() as tape:
+        tape.watch([target_queries, answers])
+        scores = similarity.pairs(target_queries, answers)
+    at_queries, at_answers = tape.gradient(
+        scores, [target_queries, answers], output_gradients=upstream
     )
+    return sum_rows(at_queries, batch.rows, num_queries), at_answers
 
 
 def _segment_log_sum(values: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:

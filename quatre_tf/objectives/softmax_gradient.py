@@ -1,7 +1,7 @@
-"""The softmax between the matrix products of the 1-vs-all objectives, and its gradient.
+"""The softmax of the 1-vs-all objectives, and its gradient.
 
-In one pass where it can be: XLA makes the loops, and the shift that keeps the powers within range
-is not looked for among all scores but taken from those of the targets.
+One pass where possible: XLA makes the loops, and the shift that keeps the powers within range is
+taken from the scores of the targets, not searched for among all scores.
 """
 
 import tensorflow as tf
@@ -16,32 +16,29 @@ def softmax_gradient(
     shifts: tf.Tensor,
     others: tf.Tensor | None,
     weights: tf.Tensor,
-    smoothing: float = 0.0,
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Returns the weighted softmax of each row less what smoothing wants, logsumexp and mean.
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the weighted softmax of each row, and logsumexp.
 
     Args:
         scores: `[batch, candidates]`, float32 or narrower; minus infinity leaves one out.
         raised: Scalar, added to all scores.
-        shifts: `[batch]` float32, a term of each sum: the logarithm of the largest term is better,
-            any serves.
-        others: `[batch]` float32, the logarithm of what the sum of a row has besides its scores;
+        shifts: `[batch]` float32, a term of each sum: the logarithm of the largest term is best,
+            any works.
+        others: `[batch]` float32, the logarithm of what the sum of a row holds besides its scores;
             None for nothing.
         weights: `[batch]` float32.
-        smoothing: Share of a target's probability that is spread over all candidates.
 
     Returns:
-        `weights * (softmax - smoothing / candidates)` in the dtype of the scores; logsumexp
-        `[batch]` float32; the mean score `[batch]` float32, or 0 without smoothing.
+        `weights * softmax` in the dtype of the scores, and logsumexp `[batch]` float32.
     """
     if others is None:
         others = tf.fill(tf.shape(shifts), -float("inf"))
-    arguments = (scores, tf.cast(raised, tf.float32))
-    found = _shifted(*arguments, shifts, others, weights, smoothing)
+    raised = tf.cast(raised, tf.float32)
+    found = _shifted(scores, raised, shifts, others, weights)
 
-    def by_the_largest() -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    def by_the_largest() -> tuple[tf.Tensor, tf.Tensor]:
         largest = tf.maximum(tf.cast(tf.reduce_max(scores, axis=1), tf.float32) + raised, others)
-        return _shifted(*arguments, largest, others, weights, smoothing)
+        return _shifted(scores, raised, largest, others, weights)
 
     # A sum e^88 times the term of the shift is too large for float32, and a little before that its
     # reciprocal times a weight too small. Looking for the largest first would be safe, and take as
@@ -52,19 +49,10 @@ def softmax_gradient(
 
 @tf.function(jit_compile=True)
 def _shifted(
-    scores: tf.Tensor,
-    raised: tf.Tensor,
-    shifts: tf.Tensor,
-    others: tf.Tensor,
-    weights: tf.Tensor,
-    smoothing: float,
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    scores: tf.Tensor, raised: tf.Tensor, shifts: tf.Tensor, others: tf.Tensor, weights: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Compiled, so that scores are read and the gradient is written in their own, narrow dtype."""
-    wide = tf.cast(scores, tf.float32)
-    powers = tf.exp(wide + (raised - shifts)[:, tf.newaxis])
+    powers = tf.exp(tf.cast(scores, tf.float32) + (raised - shifts)[:, tf.newaxis])
     sums = tf.reduce_sum(powers, axis=1) + tf.exp(others - shifts)
-    gradient, means = powers * (weights / sums)[:, tf.newaxis], tf.zeros_like(sums)
-    if smoothing:
-        gradient -= (weights * smoothing / scores.shape[1])[:, tf.newaxis]
-        means = tf.reduce_mean(wide, axis=1)
-    return tf.cast(gradient, scores.dtype), shifts + tf.math.log(sums), means
+    gradient = powers * (weights / sums)[:, tf.newaxis]
+    return tf.cast(gradient, scores.dtype), shifts + tf.math.log(sums)

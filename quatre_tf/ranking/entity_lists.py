@@ -12,8 +12,8 @@ import tensorflow as tf
 Tile = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
 
 
-class Asked(NamedTuple):
-    """What queries are asked for; all int64.
+class RankTargets(NamedTuple):
+    """The answers that queries are ranked by, and what competes with them; all int64.
 
     Attributes:
         targets: `[depth, batch]`, the true answers that are ranked; -1 where a query has fewer.
@@ -54,34 +54,38 @@ def contains(keys: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:
 
 
 def among_candidates(
-    asked: Asked, set_lists: tf.Tensor, entities: tf.Tensor, num_entities: tf.Tensor
+    rank_targets: RankTargets, set_lists: tf.Tensor, entities: tf.Tensor, num_entities: tf.Tensor
 ) -> tf.Tensor:
     """Returns `[1 + num_sets, ...]` bool: whether sets have entities; all entities come first.
 
     Args:
-        asked: What the queries are asked for.
+        rank_targets: What is ranked.
         set_lists: `[num_sets, ...]` int64, the list of each set that is meant.
         entities: `[...]` int64.
         num_entities: Scalar int64.
     """
     # The keys of list -1 are negative, so nothing has them.
-    inside = contains(asked.set_keys, set_lists * num_entities + entities)
+    inside = contains(rank_targets.set_keys, set_lists * num_entities + entities)
     everyone = tf.ones_like(entities, tf.bool)
     return tf.concat([everyone[tf.newaxis], inside], axis=0)
 
 
-def competing_targets(asked: Asked, num_entities: tf.Tensor) -> tf.Tensor:
+def competing_targets(rank_targets: RankTargets, num_entities: tf.Tensor) -> tf.Tensor:
     """Returns `[1 + num_sets, depth, batch]` int32: 1 where a target would compete with itself.
 
     A known one does not compete at all.
 
     Args:
-        asked: What the queries are asked for; no target of it is -1.
+        rank_targets: What is ranked; no target of it is -1.
         num_entities: Scalar int64.
     """
-    is_known = contains(asked.known_keys, asked.known_lists * num_entities + asked.targets)
-    lists = tf.repeat(asked.set_lists[:, tf.newaxis], tf.shape(asked.targets)[0], axis=1)
-    candidates = among_candidates(asked, lists, asked.targets, num_entities)
+    is_known = contains(
+        rank_targets.known_keys, rank_targets.known_lists * num_entities + rank_targets.targets
+    )
+    lists = tf.repeat(
+        rank_targets.set_lists[:, tf.newaxis], tf.shape(rank_targets.targets)[0], axis=1
+    )
+    candidates = among_candidates(rank_targets, lists, rank_targets.targets, num_entities)
     return tf.cast(candidates & ~is_known, tf.int32)
 
 

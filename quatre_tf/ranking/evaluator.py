@@ -7,11 +7,10 @@ import tensorflow as tf
 
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, TrainingError
-from quatre_tf.model import QuatRE
+from quatre_tf.model import KGEModel
 from quatre_tf.ranking.results import Results
 from quatre_tf.ranking.sides import RankingSide
 from quatre_tf.ranking.split_ranks import Counts, SplitRanks
-from quatre_tf.ranking.table import screening_pays, table_bytes
 from quatre_tf.ranking.tile_runner import Progress, TileRunner, without_progress
 from quatre_tf.ranking.tiles import NOT_FINITE, tile_bytes
 
@@ -29,9 +28,7 @@ class Evaluator:
         candidates: Candidate sets (`quatre_tf.data.candidate_sets.CANDIDATE_SETS`).
         strategy: Its replicas share the queries; None: the default strategy.
         memory_limit_mb: What ranking may take beside the model and the graph, in MiB; None: what
-            it needs: always the same, and a copy of the table in half its memory where that pays.
-        screened: Whether scores are taken in bfloat16 first (`quatre_tf.ranking.screened`), if
-            there is room; None: where it is quicker. The ranks are the same.
+            it needs.
         progress: Shows how far a ranking is, such as `datasets.progress.progress`.
     """
 
@@ -43,18 +40,16 @@ class Evaluator:
         candidates: Sequence[str] = ("all",),
         strategy: tf.distribute.Strategy | None = None,
         memory_limit_mb: int | None = None,
-        screened: bool | None = None,
         progress: Progress = without_progress,
     ):
         self._graph, self._tie_policy, self._seed = graph, tie_policy, seed
         self._candidates = tuple(candidates)
         self._strategy = strategy or tf.distribute.get_strategy()
-        self._memory_limit_mb, self._screened = memory_limit_mb, screened
-        self._progress = progress
+        self._memory_limit_mb, self._progress = memory_limit_mb, progress
         self._runner: TileRunner | None = None
         self._sides = [RankingSide.build(graph, side, candidates) for side in ("head", "tail")]
 
-    def evaluate(self, model: QuatRE, split: str, max_triples: int | None = None) -> Results:
+    def evaluate(self, model: KGEModel, split: str, max_triples: int | None = None) -> Results:
         """Returns the metrics of `rank`, by candidate set and side.
 
         Raises:
@@ -67,7 +62,7 @@ class Evaluator:
         rows = ranks.rows(ranks.values(self._tie_policy), self._tie_policy)
         return Results(ranks.split, len(ranks.triples), self._tie_policy, tuple(rows))
 
-    def rank(self, model: QuatRE, split: str, max_triples: int | None = None) -> SplitRanks:
+    def rank(self, model: KGEModel, split: str, max_triples: int | None = None) -> SplitRanks:
         """Ranks the triples of a split, both sides.
 
         Args:
@@ -80,9 +75,9 @@ class Evaluator:
             TrainingError: A score is NaN or infinite, or all candidates of every query score alike.
         """
         triples = self._triples(split, max_triples)
-        screened = self._plan_memory(4 * model.embedding_dim, len(triples))
+        self._check_memory(model.score_function.entity_width)
         runner = self._runner_of(model)
-        table = runner.read_table(screened)
+        table = runner.read_table()
         try:
             counts = {
                 side.name: _counts(runner.run(table, side, triples), side, triples)
@@ -102,7 +97,7 @@ class Evaluator:
             {name: {side: counts[side][name] for side in counts} for name in self._candidates},
         )
 
-    def _runner_of(self, model: QuatRE) -> TileRunner:
+    def _runner_of(self, model: KGEModel) -> TileRunner:
         # A training ranks one model again and again: it is compiled once.
         if self._runner is None or self._runner.model is not model:
             self._runner = TileRunner(model, self._strategy, self._progress)
@@ -115,8 +110,7 @@ class Evaluator:
             triples = triples[np.sort(rng.choice(len(triples), max_triples, replace=False))]
         return triples
 
-    def _plan_memory(self, width: int, num_queries: int) -> bool:
-        """Returns whether scores are screened in bfloat16, if that pays and there is room."""
+    def _check_memory(self, width: int) -> None:
         tiles = self._strategy.num_replicas_in_sync * tile_bytes(width)
         needed = tiles + sum(side.nbytes for side in self._sides)
         least = -(-needed // 2**20)
@@ -126,11 +120,6 @@ class Evaluator:
                 "and the filter take so much beside the model. "
                 f"Received: {self._memory_limit_mb}."
             )
-        copies = self._strategy.num_replicas_in_sync * table_bytes(self._graph.num_entities, width)
-        has_room = self._memory_limit_mb is None or needed + copies <= self._memory_limit_mb * 2**20
-        if self._screened is not None:
-            return has_room and self._screened
-        return has_room and screening_pays(self._graph.num_entities, width, num_queries)
 
 
 def _counts(found: np.ndarray, side: RankingSide, triples: np.ndarray) -> dict[str, Counts]:

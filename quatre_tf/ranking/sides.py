@@ -14,7 +14,7 @@ _COLUMNS = {"head": 0, "tail": 2}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RankingSide:
-    """What `quatre_tf.ranking.tiles.count_tile` needs to know of a graph.
+    """What `quatre_tf.ranking.tiles.count_better` needs to know of a graph.
 
     Attributes:
         name: `"head"` or `"tail"`: the side that is asked for.
@@ -40,7 +40,6 @@ class RankingSide:
         """Indexes a graph: its known triples, and the constrained ones of the candidate sets."""
         index = {"head": index_heads, "tail": index_tails}[name]
         known = index(graph.known, graph.num_entities)
-        lists = np.repeat(np.arange(len(known.keys)), known.group_sizes)
         constraints = {s: constraint(graph, s, name) for s in candidates if s != "all"}
         stride = graph.num_relations * graph.num_entities
         set_keys = [s * stride + slots.keys for s, slots in enumerate(constraints.values())]
@@ -49,7 +48,7 @@ class RankingSide:
             graph.num_entities,
             graph.num_relations,
             known,
-            lists * graph.num_entities + known.entities,
+            known.list_keys(graph.num_entities),
             constraints,
             np.concatenate([np.zeros(0, np.int64), *set_keys]),
         )

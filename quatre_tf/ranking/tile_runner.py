@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.model import QuatRE
-from quatre_tf.ranking.entity_lists import Asked
+from quatre_tf.model import KGEModel
+from quatre_tf.ranking.entity_lists import RankTargets
 from quatre_tf.ranking.shared_queries import QueryTile, of_one_depth, share_queries
 from quatre_tf.ranking.sides import RankingSide
-from quatre_tf.ranking.table import RankingTable, ranking_table
-from quatre_tf.ranking.tiles import QUERY_TILE, count_tile
+from quatre_tf.ranking.tiles import QUERY_TILE, CandidateTable, candidate_table, count_better
 
 Progress = Callable[[Iterable[int], str], Iterable[int]]
 
@@ -39,7 +38,7 @@ class TileRunner:
 
     def __init__(
         self,
-        model: QuatRE,
+        model: KGEModel,
         strategy: tf.distribute.Strategy,
         progress: Progress = without_progress,
     ):
@@ -47,32 +46,21 @@ class TileRunner:
         # Called eagerly, replicas would take turns.
         self._is_compiled = strategy.num_replicas_in_sync > 1
 
-    def read_table(self, screened: bool) -> Any:
-        """Returns the `RankingTable` of each replica.
+    def read_table(self) -> Any:
+        """Returns the `CandidateTable` of each replica.
 
-        To be read once a ranking: a variable that was trained sparsely is copied at every read.
-
-        Args:
-            screened: See `ranking_table`.
+        Call it once a ranking: a variable that was trained sparsely is copied at every read.
         """
-        return (self._read_compiled if self._is_compiled else self._read)(screened)
+        return self._read_compiled() if self._is_compiled else self._read()
 
     def run(self, table: Any, side: RankingSide, triples: np.ndarray) -> np.ndarray:
-        """Returns `(better, equal)` `[2, sets, n]` of triples `[n, 3]`.
+        """Returns `(better, equal)` `[2, sets, n]` int64 of triples `[n, 3]`.
 
         Args:
             table: Of `read_table`.
-            side: What is asked for.
+            side: The side that is ranked.
             triples: int32.
         """
-        counts = self._count_all(table, side, triples)
-        rest = np.flatnonzero(counts[0, 0] < 0)
-        if rest.size:
-            counts[:, :, rest] = self._count_all(table.exact, side, triples[rest])
-        return counts
-
-    def _count_all(self, table: Any, side: RankingSide, triples: np.ndarray) -> np.ndarray:
-        """Returns what `count_tile` counts of triples, `[2, sets, n]` int64."""
         index = tf.constant(side.known_keys), tf.constant(side.set_keys)
         targets = side.targets(triples)
         counts = np.empty([2, len(side.sets), len(triples)], np.int64)
@@ -98,10 +86,9 @@ class TileRunner:
             counts[:, :, asked[asked >= 0]] = found[:, :, asked >= 0]
         return counts
 
-    def _read(self, screened: bool) -> Any:
-        def read() -> RankingTable:
-            table = tf.convert_to_tensor(self.model.entities.embeddings.value)
-            return ranking_table(table, screened)
+    def _read(self) -> Any:
+        def read() -> CandidateTable:
+            return candidate_table(tf.convert_to_tensor(self.model.entities.embeddings.value))
 
         return self._strategy.run(read)
 
@@ -110,14 +97,15 @@ class TileRunner:
 
         def count(
             tile: tuple[tf.Tensor, ...],
-            table: RankingTable,
+            table: CandidateTable,
             known_keys: tf.Tensor,
             set_keys: tf.Tensor,
         ) -> tf.Tensor:
             triples, targets, known_lists, set_lists = tile
             queries = self._queries.get_concrete_function(side, _TRIPLES)(triples)
-            asked = Asked(targets, known_keys, known_lists, set_keys, set_lists)
-            return tf.stack(count_tile(queries, table, asked))
+            rank_targets = RankTargets(targets, known_keys, known_lists, set_keys, set_lists)
+            similarity = self.model.score_function.similarity
+            return tf.stack(count_better(queries, table, rank_targets, similarity))
 
         return self._strategy.gather(self._strategy.run(count, tensors), axis=3)
 

@@ -1,67 +1,194 @@
-"""Counts the competitors of queries in one pass over their scores, tile by tile.
+"""The one loop over the entity table: scores of queries, tile by tile, in bounded memory.
 
-A tile of scores is the product of `ENTITY_TILE` rows of the entity table with `QUERY_TILE` queries.
-It is counted while it is still in the processor's cache, and never written out:
+A tile holds the scores of consecutive entities for some queries. It is used while it is in the
+processor's cache, and never written out. Ranks, top-k answers and missing facts differ in what they
+do with a tile:
+
+* `count_better` counts competitors, for filtered ranks;
+* `top_k` keeps the highest scores.
+
+Counting works so:
 
 1. the scores of the known answers become minus infinity: they do not compete;
 2. each score becomes a code: 1 if it is better than the target's, 4096 if equal, 0 if worse;
-3. the codes are summed; where there are further sets of candidates, the product of 0/1 masks, one a
-   set, with the codes counts all sets at once.
+3. the codes are summed; where there are further candidate sets, the product of 0/1 masks, one for
+   each set, with the codes counts all sets at once.
    `better + 4096 * equal` of a tile of at most 4095 entities stays below 2^24, so float32 is exact.
 
-A query that has several targets is scored once; steps 2 and 3 follow for each of them.
+A query with several targets is scored once; steps 2 and 3 follow for each of them.
 
 The rounding of a matrix product may depend on its shape. The tiles have the same shapes whatever
 memory there is, and this alone makes ranks the same bit for bit.
 
-The target's score decides every comparison, so it has to have the rounding that it has in its tile.
-It is guessed first, by a small product, then compared with what the tiles hold. The guess was right
-on every machine tried; were it wrong, the tiles are counted again with the scores found in them.
+The target's score decides every comparison, so it must have the rounding that it has in its tile.
+It is predicted first, by a small tile, then compared with what the tiles hold. The prediction was
+right on every machine tried; were it wrong, the tiles are counted again with the scores found.
 
 Alternatives that were measured and dropped: a product of queries with the transposed table (needs a
 copy of the table); separate matrices of "better" and "equal" (twice the work); comparisons without
 XLA (4 % of the product more); gathering the scores of constrained candidates (a random read for
-each, where the mask product streams); gathering the scores of queries with further targets, to
-compare with all targets at once (XLA takes longer for it than a product in bfloat16 does).
+each, where the mask product streams).
 """
 
 import functools
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from quatre_tf.ranking.entity_lists import (
-    Asked,
+    RankTargets,
+    Tile,
     competing_targets,
     distinct_lists,
     member_masks,
     members,
     sum_members,
 )
-from quatre_tf.ranking.screened import count_screened, is_narrow, threshold_errors
-from quatre_tf.ranking.table import ROW_MULTIPLE, RankingTable, Rough, Screen
 from quatre_tf.ranking.targets import leading_widths, map_targets
+from quatre_tf.similarities import DOT, Similarity
 from quatre_tf.validation import check_positive
 
 # Found by measurement: smaller tiles pay for more operations, larger ones leave the cache.
 ENTITY_TILE = 3072
 QUERY_TILE = 512
+# On x86 CPUs a product with any number of queries from 16 on was found to be rounded alike, and one
+# with fewer otherwise: so a query alone gets the rank that it has among others.
+ROW_MULTIPLE = 16
+# The error about scores that have no ranks holds this.
+NOT_FINITE = "NaN or infinite"
 # The weight of an equal score in a code, and the largest tile whose codes fit.
 _EQUAL = 4096
 _LARGEST_TILE = _EQUAL - 1
-# What the error says of scores that have no ranks.
-NOT_FINITE = "NaN or infinite"
 # Far below the largest float32, 3.4e38: room for the rounding of the bound itself.
 _SAFE_SCORE = 1e37
 _MAX_SWEEPS = 3
 # More queries than this are filled up to a multiple of it: each number of them is compiled.
 _BATCH_MULTIPLE = 64
-# The share of queries with few open scores from which on they are worth a product in bfloat16.
-_WORTH_A_TILE = 0.4
+# Scores of a tile of `top_k`: 16 MiB, which stay in the cache.
+_TOP_K_SCORES = 2**22
+_LEAST_TOP_K_TILE = 2048
+
+
+class CandidateTable(NamedTuple):
+    """The entities as ranking reads them.
+
+    Attributes:
+        rows: `[num_entities, width]`.
+        norm: Float64 scalar, no smaller than the norm of any row; not finite if an element is not.
+    """
+
+    rows: tf.Tensor
+    norm: tf.Tensor
+
+
+def candidate_table(rows: tf.Tensor) -> CandidateTable:
+    """Prepares entity rows `[num_entities, width]` for ranking: one pass, no copy."""
+    # The norm of the whole table.
+    return CandidateTable(rows, tf.sqrt(2.0 * tf.cast(tf.nn.l2_loss(rows), tf.float64)))
+
+
+def scan_tiles(
+    similarity: Similarity,
+    rows: tf.Tensor,
+    queries: tf.Tensor,
+    tile_size: int | tf.Tensor,
+    visit: Callable[..., tuple[tf.Tensor, ...]],
+    state: tuple[tf.Tensor, ...],
+    portable: bool = False,
+) -> tuple[tf.Tensor, ...]:
+    """Visits the scores of all rows, tile by tile.
+
+    Args:
+        similarity: Scores rows and queries.
+        rows: `[num_entities, width]`.
+        queries: `[batch, width]`.
+        tile_size: Entities scored at once.
+        visit: `visit(scores, tile, *state)` returns the state after a tile: scores
+            `[entities of the tile, batch]`, and `(start, limit, num_entities)` int64.
+        state: Tensors before the first tile; sizes may change.
+        portable: Whether only standard operations are used, for models that are served.
+    """
+    num_entities = tf.shape(rows, tf.int64)[0]
+    score = similarity.portable_tile if portable else similarity.tile
+    tile_size = tf.cast(tile_size, tf.int64)
+
+    def step(start: tf.Tensor, *state: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        limit = tf.minimum(start + tile_size, num_entities)
+        # Leading rows of a tensor are a view on it: nothing is copied.
+        scores = score(rows[start:limit], queries)
+        return limit, *visit(scores, (start, limit, num_entities), *state)
+
+    # One tile after the other: each uses all cores, and two would leave the cache.
+    _, *state = tf.while_loop(
+        lambda start, *_: start < num_entities,
+        step,
+        (tf.constant(0, tf.int64), *state),
+        shape_invariants=(tf.TensorShape([]), *_sizes(state)),
+        parallel_iterations=1,
+    )
+    return tuple(state)
+
+
+def _sizes(state: tuple[tf.Tensor, ...]) -> tuple[tf.TensorShape, ...]:
+    """Returns shapes of any size."""
+    return tuple(tf.TensorShape([None] * tensor.shape.rank) for tensor in state)
+
+
+def top_k(
+    similarity: Similarity,
+    rows: tf.Tensor,
+    queries: tf.Tensor,
+    k: int | tf.Tensor,
+    mask_scores: Callable[[tf.Tensor, Tile], tf.Tensor] | None = None,
+    portable: bool = False,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the highest scores of queries.
+
+    Args:
+        similarity: Scores rows and queries.
+        rows: `[num_entities, width]`.
+        queries: `[batch, width]`.
+        k: How many, a positive scalar.
+        mask_scores: Returns scores `[entities of the tile, batch]` with minus infinity for those
+            that are no candidates; None: all are.
+        portable: As for `scan_tiles`.
+
+    Returns:
+        Scores, highest first, and int32 ids, both `[batch, min(k, num_entities)]`; of equal scores
+        the lower id comes first.
+    """
+    batch = tf.shape(queries)[0]
+    k = tf.minimum(tf.cast(k, tf.int32), tf.shape(rows)[0])
+    # A single query is a product of a matrix and a vector, in half the time of a padded one.
+    padded = tf.pad(queries, [[0, tf.where(batch == 1, 0, -batch % ROW_MULTIPLE)], [0, 0]])
+
+    def visit(
+        scores: tf.Tensor, tile: Tile, best: tf.Tensor, ids: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        scores = scores[:, :batch]
+        if mask_scores is not None:
+            scores = mask_scores(scores, tile)
+        found, places = _top_k(tf.transpose(scores), k)
+        # Earlier tiles come first, and so do lower ids of equal scores.
+        best, order = _top_k(tf.concat([best, found], axis=1), k)
+        places += tf.cast(tile[0], tf.int32)
+        return best, tf.gather(tf.concat([ids, places], axis=1), order, batch_dims=1)
+
+    # Not less than k, so that merging stays cheaper than what is merged.
+    size = tf.maximum(_LEAST_TOP_K_TILE, _TOP_K_SCORES // tf.maximum(batch, 1))
+    nothing = tf.zeros([batch, 0], similarity.dtype), tf.zeros([batch, 0], tf.int32)
+    best, ids = scan_tiles(similarity, rows, padded, tf.maximum(size, k), visit, nothing, portable)
+    return best, ids
+
+
+def _top_k(scores: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    return tf.math.top_k(scores, tf.minimum(k, tf.shape(scores)[1]))
 
 
 def tile_bytes(width: int, entity_tile: int = ENTITY_TILE, query_tile: int = QUERY_TILE) -> int:
-    """Returns the memory in bytes that `count_tile` may take at most, beside its arguments.
+    """Returns the memory in bytes that `count_better` may take at most, beside its arguments.
 
     Args:
         width: Floats per embedding.
@@ -78,8 +205,13 @@ def tile_bytes(width: int, entity_tile: int = ENTITY_TILE, query_tile: int = QUE
     return scores * per_score + masks + queries
 
 
-def count_tile(
-    queries: tf.Tensor, table: RankingTable, asked: Asked, entity_tile: int = ENTITY_TILE
+def count_better(
+    queries: tf.Tensor,
+    table: CandidateTable,
+    rank_targets: RankTargets,
+    similarity: Similarity = DOT,
+    entity_tile: int = ENTITY_TILE,
+    portable: bool = False,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Counts competitors among all entities, and among those of further candidate sets.
 
@@ -91,201 +223,189 @@ def count_tile(
         queries: `[batch, width]` float32; at most `QUERY_TILE` are meant. Those with more targets
             should come first.
         table: The entities.
-        asked: What the queries are asked for.
+        rank_targets: The targets of the queries and what does not compete.
+        similarity: Scores entities and queries.
         entity_tile: Entities scored at once, at most 4095.
+        portable: As for `scan_tiles`.
 
     Returns:
         `(better, equal)`, both `[1 + num_sets, depth, batch]` int32, all entities first; without
-        meaning where there is no target. With a screened table both are -1 for targets that the
-        screening does not suit: to be counted again by the same table without it
-        (`RankingTable.exact`), many at once.
+        meaning where there is no target.
 
     Raises:
         TypeError: Queries or table are not float32.
         ValueError: `entity_tile` is not a positive integer of at most 4095.
         tf.errors.InvalidArgumentError: A score is NaN or infinite, or an id is out of range.
     """
-    if (queries.dtype, table.values.dtype) != (tf.float32, tf.float32):
+    if (queries.dtype, table.rows.dtype) != (tf.float32, tf.float32):
         raise TypeError(
-            "Ranks are taken from float32 scores. "
-            f"Received: {queries.dtype.name} queries, {table.values.dtype.name} table."
+            "Ranks are taken from float32 tables. "
+            f"Received: {queries.dtype.name} queries, {table.rows.dtype.name} table."
         )
     check_positive("entity_tile", entity_tile, _LARGEST_TILE)
-    given = (queries, table, asked)
-    # Two traces for all sizes: a process that ranks many models keeps no more.
+    given = (queries, table, rank_targets)
+    if portable:
+        return _count(*given, similarity, entity_tile, portable)
+    # One trace for all sizes but the width: a process that ranks many models keeps no more.
     specs = tf.nest.map_structure(_spec_of, given)
-    return _count.get_concrete_function(*specs, entity_tile)(*given, entity_tile)
+    options = similarity, entity_tile, portable
+    return _compiled_count.get_concrete_function(*specs, *options)(*given, *options)
 
 
-def _spec_of(tensor: tf.Tensor | None) -> tf.TensorSpec | None:
-    """Returns the kind of a tensor, of any size; None has none."""
-    return None if tensor is None else tf.TensorSpec([None] * tensor.shape.rank, tensor.dtype)
+def _spec_of(tensor: tf.Tensor) -> tf.TensorSpec:
+    """Returns a tensor's kind, of any size; the width of rows stays, because loops unroll it."""
+    is_row = tensor.shape.rank == 2 and tensor.dtype.is_floating
+    return tf.TensorSpec(
+        [None, tensor.shape[1]] if is_row else [None] * tensor.shape.rank, tensor.dtype
+    )
 
 
-@tf.function
 def _count(
-    queries: tf.Tensor, table: RankingTable, asked: Asked, entity_tile: int
+    queries: tf.Tensor,
+    table: CandidateTable,
+    rank_targets: RankTargets,
+    similarity: Similarity,
+    entity_tile: int,
+    portable: bool,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     batch = tf.shape(queries)[0]
     missing = [[0, -batch % tf.where(batch > _BATCH_MULTIPLE, _BATCH_MULTIPLE, ROW_MULTIPLE)]]
     # Tiles of about one size: a product of a last row by itself would be rounded otherwise.
-    num_entities = tf.shape(table.values, tf.int64)[0]
+    num_entities = tf.shape(table.rows, tf.int64)[0]
     num_tiles = tf.maximum(-(-num_entities // entity_tile), 1)
-    tile = -(-num_entities // num_tiles)
+    tile_size = -(-num_entities // num_tiles)
     queries = tf.pad(queries, [*missing, [0, 0]])
-    targets = tf.pad(asked.targets, [[0, 0], *missing], constant_values=-1)
-    is_asked = targets >= 0
-    asked = asked._replace(
+    targets = tf.pad(rank_targets.targets, [[0, 0], *missing], constant_values=-1)
+    rank_targets = rank_targets._replace(
         targets=tf.maximum(targets, 0),
-        known_lists=tf.pad(asked.known_lists, missing, constant_values=-1),
-        set_lists=tf.pad(asked.set_lists, [[0, 0], *missing], constant_values=-1),
+        known_lists=tf.pad(rank_targets.known_lists, missing, constant_values=-1),
+        set_lists=tf.pad(rank_targets.set_lists, [[0, 0], *missing], constant_values=-1),
     )
-    widths = leading_widths(is_asked)
-    # By Cauchy and Schwarz no score, and no partial sum of one, is larger than this.
-    bound = table.norm * tf.sqrt(2.0 * tf.cast(tf.nn.l2_loss(queries), tf.float64))
-    finite = bound < _SAFE_SCORE
-    if table.screen is None:
-        columns = tf.transpose(queries)
-        better, equal = _count_exactly(table.values, columns, asked, widths, finite, tile)
-    else:
-        # What only fills up has scores of 0 alone, and each would be looked at closely.
-        may_be = finite & is_asked
-        better, equal = _count_where_it_pays(
-            table.values, table.screen, queries, may_be, asked, widths, tile
+    count = functools.partial(
+        _sweep,
+        similarity,
+        table.rows,
+        queries,
+        rank_targets,
+        leading_widths(targets >= 0),
+        _is_finite(similarity, table, queries),
+        tile_size,
+        portable,
+    )
+    score = similarity.portable_tile if portable else similarity.tile
+    thresholds = tf.map_fn(
+        # A tile of as many rows as queries: one row alone would be rounded otherwise.
+        lambda targets: tf.linalg.diag_part(score(tf.gather(table.rows, targets), queries)),
+        rank_targets.targets,
+        fn_output_signature=similarity.dtype,
+    )
+
+    def count_again(
+        sweeps: tf.Tensor, thresholds: tf.Tensor, *counted: tf.Tensor
+    ) -> tuple[tf.Tensor, ...]:
+        del thresholds
+        reproducible = tf.debugging.assert_less(
+            sweeps, _MAX_SWEEPS, "Matrix products are not reproducible here."
         )
-    equal = tf.where(better < 0, -1, equal - competing_targets(asked, num_entities))
+        with tf.control_dependencies([reproducible] if reproducible is not None else []):
+            found = tf.identity(counted[2])
+        return sweeps + 1, found, *count(found)
+
+    state = (tf.constant(1), thresholds, *count(thresholds))
+    _, _, better, equal, _ = tf.while_loop(
+        lambda sweeps, thresholds, better, equal, found: tf.reduce_any(found != thresholds),
+        count_again,
+        state,
+        shape_invariants=_sizes(state),
+    )
+    equal -= competing_targets(rank_targets, num_entities)
     return better[..., :batch], equal[..., :batch]
 
 
-def _count_where_it_pays(
-    table: tf.Tensor,
-    screen: Screen,
-    queries: tf.Tensor,
-    may_be: tf.Tensor,
-    asked: Asked,
-    widths: tf.Tensor,
-    entity_tile: tf.Tensor,
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Counts competitors of the targets with few open scores that may be screened; else -1."""
-    # Rounded in another way than in a product, which `slack` allows for.
-    thresholds = tf.map_fn(
-        lambda targets: tf.reduce_sum(tf.gather(table, targets) * queries, axis=1),
-        asked.targets,
-        fn_output_signature=tf.float32,
-    )
-    rough = Rough.of(queries).by_columns()
-    slack = threshold_errors(screen.rows, rough, asked.targets)
-    pays = may_be & is_narrow(screen.sample, rough, thresholds, slack)
-    better = equal = tf.fill(
-        tf.concat([[tf.shape(asked.set_lists)[0] + 1], tf.shape(asked.targets)], axis=0), -1
-    )
-    share = tf.math.count_nonzero(pays) / tf.maximum(tf.math.count_nonzero(may_be), 1)
-    if share > _WORTH_A_TILE:
-        limits = tf.where(pays, thresholds, 10 * _SAFE_SCORE)
-        better, equal, done = count_screened(
-            screen.rows, rough, (table, queries), (limits, slack, widths), asked, entity_tile
-        )
-        better, equal = tf.where(pays & done, better, -1), tf.where(pays & done, equal, -1)
-    return better, equal
+_compiled_count = tf.function(_count)
 
 
-def _count_exactly(
-    table: tf.Tensor,
-    columns: tf.Tensor,
-    asked: Asked,
-    widths: tf.Tensor,
-    finite: tf.Tensor,
-    entity_tile: tf.Tensor,
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Counts by float32 scores of all entities, again where a target's score was guessed wrong."""
-    thresholds = tf.map_fn(
-        lambda targets: guess_target_scores(table, columns, targets),
-        asked.targets,
-        fn_output_signature=tf.float32,
-    )
-    given = (table, columns, asked, widths)
-    better, equal, found = _sweep(*given, thresholds, finite, entity_tile)
-    sweeps = tf.constant(1)
-    while tf.reduce_any(found != thresholds):
-        tf.debugging.assert_less(sweeps, _MAX_SWEEPS, "Matrix products are not reproducible here.")
-        thresholds = found
-        better, equal, found = _sweep(*given, thresholds, finite, entity_tile)
-        sweeps += 1
-    return better, equal
+def _is_finite(similarity: Similarity, table: CandidateTable, queries: tf.Tensor) -> tf.Tensor:
+    """Returns whether all scores are finite for certain, without a look at them."""
+    if not similarity.linear:
+        return tf.constant(False)
+    # By Cauchy and Schwarz no score, and no partial sum of one, is larger than this.
+    bound = table.norm * tf.sqrt(2.0 * tf.cast(tf.nn.l2_loss(queries), tf.float64))
+    return bound < _SAFE_SCORE
 
 
-def guess_target_scores(table: tf.Tensor, columns: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
-    """Returns the scores `[batch]` of the targets, rounded as they are in a tile, most probably."""
-    # A product of as many rows as a tile has queries: one row alone would be rounded otherwise.
-    return tf.linalg.diag_part(tf.linalg.matmul(tf.gather(table, targets), columns))
-
-
-def assert_finite(scores: tf.Tensor) -> None:
+def _assert_finite(scores: tf.Tensor) -> tf.Operation | None:
     """Raises InvalidArgumentError if a score is NaN or infinite."""
-    tf.debugging.Assert(
+    return tf.debugging.Assert(
         tf.reduce_all(tf.math.is_finite(scores)),
         [f"Scores hold {NOT_FINITE} values; a rank among them would mean nothing."],
     )
 
 
 def _sweep(
-    table: tf.Tensor,
-    columns: tf.Tensor,
-    asked: Asked,
+    similarity: Similarity,
+    rows: tf.Tensor,
+    queries: tf.Tensor,
+    rank_targets: RankTargets,
     widths: tf.Tensor,
+    is_finite: tf.Tensor,
+    tile_size: tf.Tensor,
+    portable: bool,
     thresholds: tf.Tensor,
-    finite: tf.Tensor,
-    entity_tile: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns `(better, equal, target scores)` of one pass over all entities."""
-    num_entities = tf.shape(table, tf.int64)[0]
-    lists, slots = distinct_lists(asked.set_lists)
-    better = equal = tf.zeros([tf.shape(slots)[0], *tf.unstack(tf.shape(thresholds))], tf.int32)
-    found = thresholds
-    for start in tf.range(0, num_entities, entity_tile):
-        # One tile after the other: each uses all cores, and two would leave the cache.
-        tf.autograph.experimental.set_loop_options(parallel_iterations=1)
-        tile = (start, tf.minimum(start + entity_tile, num_entities), num_entities)
-        # Leading rows of a tensor are a view on it: nothing is copied.
-        scores = tf.linalg.matmul(table[start : tile[1]], columns)
-        if not finite:
-            assert_finite(scores)
-        here = tf.where((asked.targets >= start) & (asked.targets < tile[1]))
-        places = tf.stack([tf.gather_nd(asked.targets, here) - start, here[:, 1]], axis=1)
+    lists, slots = distinct_lists(rank_targets.set_lists)
+    counts = tf.zeros([tf.shape(slots)[0], *tf.unstack(tf.shape(thresholds))], tf.int32)
+    targets = rank_targets.targets
+    sum_codes = _sum_codes.python_function if portable else _sum_codes
+    encode = _encode.python_function if portable else _encode
+
+    def visit(scores: tf.Tensor, tile: Tile, *state: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        better, equal, found = state
+        checked = tf.cond(is_finite, lambda: True, lambda: _checked(scores))
+        here = tf.where((targets >= tile[0]) & (targets < tile[1]))
+        places = tf.stack([tf.gather_nd(targets, here) - tile[0], here[:, 1]], axis=1)
         found = tf.tensor_scatter_nd_update(found, here, tf.gather_nd(scores, places))
-        with tf.control_dependencies([found]):
-            known = members(asked.known_keys, asked.known_lists, tile)
-            # In the memory of the product, which nobody else wants any more.
-            absent = tf.fill(tf.shape(known)[:1], -np.inf)
+        with tf.control_dependencies([found, checked]):
+            known = members(rank_targets.known_keys, rank_targets.known_lists, tile)
+            # In the memory of the scores, which nothing else reads any more.
+            absent = tf.fill(tf.shape(known)[:1], tf.constant(-np.inf, scores.dtype))
             scores = tf.tensor_scatter_nd_update(scores, known, absent)
-        if tf.shape(asked.set_lists)[0] > 0:
-            of_sets = member_masks(asked.set_keys, lists, tile), slots
-            compare = functools.partial(_sum_codes_in_sets, scores, *of_sets)
-            sums = map_targets(compare, [thresholds], widths, num_results=1)[0]
-        else:
-            compare = functools.partial(_sum_codes, scores)
-            sums = map_targets(compare, [thresholds], widths, num_results=1)[0]
-        better += sums % _EQUAL
-        equal += sums // _EQUAL
+
+        def sum_all(threshold: tf.Tensor) -> tuple[tf.Tensor]:
+            return (sum_codes(scores, threshold),)
+
+        def sum_sets(threshold: tf.Tensor) -> tuple[tf.Tensor]:
+            masks = member_masks(rank_targets.set_keys, lists, tile)
+            return (sum_members(encode(scores, threshold), masks, slots),)
+
+        sums = tf.cond(
+            tf.shape(rank_targets.set_lists)[0] > 0,
+            lambda: map_targets(sum_sets, [thresholds], widths, num_results=1)[0],
+            lambda: map_targets(sum_all, [thresholds], widths, num_results=1)[0],
+        )
+        return better + sums % _EQUAL, equal + sums // _EQUAL, found
+
+    better, equal, found = scan_tiles(
+        similarity, rows, queries, tile_size, visit, (counts, counts, thresholds), portable
+    )
     return better, equal, found
+
+
+def _checked(scores: tf.Tensor) -> tf.Tensor:
+    with tf.control_dependencies([_assert_finite(scores)]):
+        return tf.constant(True)
 
 
 @tf.function(jit_compile=True, reduce_retracing=True)
 def _encode(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
-    """Returns the codes `[entities, k]` of the first k queries, whose thresholds are given."""
+    """Returns the codes `[entities, k]` float32 of the first k queries."""
     scores = scores[:, : tf.size(thresholds)]
     return tf.where(scores > thresholds, 1.0, tf.where(scores == thresholds, float(_EQUAL), 0.0))
 
 
-def _sum_codes_in_sets(
-    scores: tf.Tensor, masks: tf.Tensor, slots: tf.Tensor, thresholds: tf.Tensor
-) -> tuple[tf.Tensor]:
-    """Returns the sums `[1 + num_sets, k]` int32 over the entities of the tile in each set."""
-    return (sum_members(_encode(scores, thresholds), masks, slots),)
-
-
 @tf.function(jit_compile=True, reduce_retracing=True)
-def _sum_codes(scores: tf.Tensor, thresholds: tf.Tensor) -> tuple[tf.Tensor]:
-    """Returns the sums `[1, k]` int32 over all entities of the tile."""
-    codes = tf.reduce_sum(_encode(scores, thresholds), axis=0, keepdims=True)
-    return (tf.cast(codes, tf.int32),)
+def _sum_codes(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
+    """Returns the sums `[1, k]` int32 of the codes of all entities of the tile."""
+    codes = tf.reduce_sum(_encode.python_function(scores, thresholds), axis=0, keepdims=True)
+    return tf.cast(codes, tf.int32)

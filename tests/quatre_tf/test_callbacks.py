@@ -15,8 +15,8 @@ def model_with_ties(rng, **kwargs):
     """Integer scores: many of them are equal."""
     model = QuatRE(ENTITIES, RELATIONS, 1, variant="quate", **kwargs)
     model.entities.embeddings.assign(rng.integers(-1, 2, [ENTITIES, 4]))
-    rows = model.relations.num_relations
-    model.relations.relation.embeddings.assign(np.eye(4)[rng.integers(0, 4, rows)])
+    rows = model.score_function.num_relations
+    model.score_function.tables["relation"].assign(np.eye(4)[rng.integers(0, 4, rows)])
     return model
 
 

@@ -126,8 +126,8 @@ def test_batches_are_traced_once(rng):
     model = make()
     batch = batches.random_batch(rng, ENTITIES, RELATIONS, batch_size=4, num_negatives=3)
     calls = []
-    tail_queries = model.relations.tail_queries
-    model.relations.tail_queries = lambda *ids: calls.append(1) or tail_queries(*ids)
+    tail_queries = model.score_function.tail_queries
+    model.score_function.tail_queries = lambda *rows: calls.append(1) or tail_queries(*rows)
     data = tf.data.Dataset.from_tensors(batch._asdict()).repeat().map(labelled_triples)
     model.fit(data, steps_per_epoch=2, shuffle=False, verbose=0)
     traces = len(calls)
@@ -154,5 +154,5 @@ def test_summary_has_a_row_a_layer(capsys):
     rows = [[cell.strip() for cell in line.split("│")] for line in shown.splitlines()]
     parameters = {row[1]: row[3] for row in rows if len(row) == 5}
     # Rows of 4 n = 8 numbers: five entities; two relations in each of three tables.
-    assert parameters["entities (QuaternionEmbedding)"] == "40"
+    assert parameters["entities (Embedding)"] == "40"
     assert parameters["relations (RelationRotations)"] == "48"

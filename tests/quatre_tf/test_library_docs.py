@@ -44,8 +44,7 @@ def test_the_own_layer_is_distmult_after_loading(executed):
     names, _, folder = executed
     own = names["keras"].models.load_model(folder / "own.keras")
     h, r, t = names["graph"].test.T
-    entities = own.entities.embeddings.numpy().astype(np.float64)
-    factors = own.relations.table.embeddings.numpy()
+    entities, factors = (table.astype(np.float64) for table in own.tables().values())
     expected = np.sum(entities[h] * factors[r] * entities[t], axis=1)
     np.testing.assert_allclose(
         own.predict(names["graph"].test, verbose=0), expected, rtol=1e-4, atol=1e-6

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf import VARIANTS, QuatRE, RelationRotations
+from quatre_tf import VARIANTS, KGEModel, QuatRE, RelationRotations
 from tests import reference
 
 ENTITIES, RELATIONS, DIM = 13, 4, 6
@@ -51,11 +51,8 @@ def test_every_scoring_path_agrees(variant, triples):
 def test_quate_is_quatre_with_unit_rotations(triples):
     """The paper's proposition: v_{r,1} = v_{r,2} = 1 gives QuatE."""
     quate, quatre = make("quate"), make("quatre")
-    quatre.entities.set_weights(quate.entities.get_weights())
-    quatre.relations.relation.set_weights(quate.relations.relation.get_weights())
     one = np.concatenate([np.ones((RELATIONS, DIM)), np.zeros((RELATIONS, 3 * DIM))], axis=1)
-    quatre.relations.head_rotation.set_weights([one])
-    quatre.relations.tail_rotation.set_weights([one])
+    quatre.assign_tables({**quate.tables(), "head_rotation": one, "tail_rotation": one})
     np.testing.assert_allclose(
         quatre.score_triples(*triples.T), quate.score_triples(*triples.T), rtol=1e-5, atol=1e-8
     )
@@ -101,14 +98,12 @@ class FreeRotations(RelationRotations):
     """w_r is the relation's row as it is."""
 
     def fold(self, rows):
-        return tf.reshape(rows[0], [-1, 4, self.embedding_dim])
+        return rows[0]
 
 
 def test_rotations_folded_in_another_way_take_the_place_of_the_paper_s(triples):
-    model = QuatRE(ENTITIES, RELATIONS, DIM, FreeRotations(RELATIONS, DIM, "quate"))
-    rotations = reference.split(model.relations.relation.embeddings.numpy())
-    conjugates = rotations * np.array([1, -1, -1, -1])[:, np.newaxis]
-    np.testing.assert_allclose(model.query_rotations(), np.concatenate([rotations, conjugates]))
+    model = KGEModel(ENTITIES, RELATIONS, DIM, FreeRotations(RELATIONS, DIM, "quate"))
+    rotations = reference.split(model.tables()["relation"])
     entities = reference.split(model.entities.embeddings.numpy())
     h, r, t = triples.T
     expected = np.sum(reference.hamilton(entities[h], rotations[r]) * entities[t], axis=(1, 2))

@@ -43,8 +43,8 @@ def model(graph):
     """A model whose scores are of the size of trained ones, with two equal entities."""
     rng = np.random.default_rng(3)
     model = QuatRE(graph.num_entities, graph.num_relations, embedding_dim=4)
-    for table in (model.entities, *model.relations.tables):
-        table.embeddings.assign(rng.normal(size=table.embeddings.shape))
+    for table in model.trainable_variables:
+        table.assign(rng.normal(size=table.shape))
     rows = model.entities.embeddings.numpy()
     rows[2] = rows[6]
     model.entities.embeddings.assign(rows)

@@ -121,9 +121,9 @@ def test_training_data_are_in_the_filter_only(exported, graph):
     shapes = {name: shape for name, shape in reader.get_variable_to_shape_map().items() if shape}
     num_known = len(np.unique(graph.known, axis=0))
     pairs = [np.unique(graph.train[:, columns], axis=0) for columns in ([0, 1], [1, 2])]
-    allowed = {num_known, *map(len, pairs), graph.num_entities, 2 * graph.num_relations}
+    allowed = {num_known, *map(len, pairs), graph.num_entities, graph.num_relations}
     groups = [len(np.unique(graph.known[:, columns], axis=0)) for columns in ([0, 1], [1, 2])]
-    allowed |= {*groups, *(n + 1 for n in groups), graph.num_relations + 1}
+    allowed |= {*groups}
     shapes.pop("_CHECKPOINTABLE_OBJECT_GRAPH", None)
     assert {shape[0] for shape in shapes.values()} <= allowed
 

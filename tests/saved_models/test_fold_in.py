@@ -12,7 +12,6 @@ from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.run import Trained, save_best
-from saved_models import folding
 from saved_models.folding import fold_in, posterior_mean
 from saved_models.new_triples import extend_graph
 from saved_models.scorer import build_scorer
@@ -143,12 +142,8 @@ def observations(model, head, relation, tail, num_old):
     return np.stack([answer, asked]).astype(np.float64)
 
 
-@pytest.mark.parametrize("at_once", [1, 3, 64])
 @pytest.mark.parametrize("target_rank", [1, 3, 100])
-def test_a_row_is_the_solution_of_the_documented_problem(
-    trained, graph, target_rank, at_once, monkeypatch
-):
-    monkeypatch.setattr(folding, "_FEATURES_AT_ONCE", at_once)
+def test_a_row_is_the_solution_of_the_documented_problem(trained, graph, target_rank):
     # The first relation has other heads than tails.
     rows = [["Aland", "%25 größer", "New York"], ["日本", "is a", "Aland"]]
     folded = fold_in(trained, names(rows), target_rank=target_rank)

@@ -140,6 +140,6 @@ def test_a_model_with_code_in_it(tmp_path):
 def test_another_model(tmp_path):
     (tmp_path / BEST_MODEL).parent.mkdir()
     keras.Sequential([keras.Input((2,)), keras.layers.Dense(2)]).save(tmp_path / BEST_MODEL)
-    message = re.escape("model.keras: expected a QuatRE model, received a Sequential.")
+    message = re.escape("model.keras: expected a KGEModel, received a Sequential.")
     with pytest.raises(DataError, match=message):
         load_model(tmp_path)

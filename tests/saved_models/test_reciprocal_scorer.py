@@ -13,16 +13,16 @@ from tests import reference
 def reciprocal(graph):
     model = QuatRE(graph.num_entities, graph.num_relations, embedding_dim=4, reciprocal=True)
     rng = np.random.default_rng(5)
-    for table in (model.entities, *model.relations.tables):
-        table.embeddings.assign(rng.normal(size=table.embeddings.shape))
+    for table in model.trainable_variables:
+        table.assign(rng.normal(size=table.shape))
     return model
 
 
 def scores(model, given, relation_row, others):
     """Unfolded scores of `(given, relation row, other)` for each of `others`."""
-    rows = [table.embeddings.numpy()[relation_row] for table in model.relations.tables]
-    entities = model.entities.embeddings.numpy()
-    return reference.scores(entities[given], rows[0], entities[others], *rows[1:])
+    entities, *relations = model.tables().values()
+    row, *rotations = (table[relation_row] for table in relations)
+    return reference.scores(entities[given], row, entities[others], *rotations)
 
 
 def test_heads_are_tails_of_the_inverse_relation(reciprocal, graph):

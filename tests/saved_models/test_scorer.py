@@ -329,7 +329,8 @@ def named_columns(graph, split):
 @pytest.mark.parametrize("table", ["entities", "relations"])
 def test_a_broken_model_is_refused(model, graph, table):
     broken = type(model).from_config(model.get_config())
-    weights = {"entities": broken.entities, "relations": broken.relations.relation}[table]
-    weights.embeddings.assign(np.full(weights.embeddings.shape, np.nan))
+    tables = broken.trainable_variables
+    weights = {"entities": tables[0], "relations": tables[1]}[table]
+    weights.assign(np.full(weights.shape, np.nan))
     with pytest.raises(DataError, match=f"table of {table} holds NaN"):
         build_scorer(broken, graph)

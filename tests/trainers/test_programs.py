@@ -104,7 +104,7 @@ def test_print_config_needs_no_tensorflow():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--model=rotate"], "value should be one of <quatre|quate|quatre_head|quatre_tail>"),
+        (["--model=hole"], "value should be one of <quatre|quate|quatre_head|quatre_tail|"),
         (["--variant=quate"], "flag --variant=quate: Use --model."),
         (["--datset=wn18rr"], "Unknown command line flag 'datset'. Did you mean: dataset ?"),
         ([], "error: --dataset is needed, for example --dataset=countries."),

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from quatre_tf import QuatRE
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
+from quatre_tf.model import KGEModel
 from trainers.prediction.known_facts import KnownFacts
 
 _HEAD, _RELATION, _TAIL = range(3)
@@ -23,7 +23,7 @@ class Surroundings:
         DataError: See `KnownFacts`.
     """
 
-    def __init__(self, model: QuatRE, graph: Graph):
+    def __init__(self, model: KGEModel, graph: Graph):
         self._triples, self._known = graph.known, KnownFacts(graph)
         self._num_relations = graph.num_relations
         self._table = model.entities.embeddings.numpy()

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from datasets import catalog
-from quatre_tf import QuatRE
 from quatre_tf.atomic_files import write_text
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import ConfigError, DataError
+from quatre_tf.layers.relation_rotations import RelationRotations
+from quatre_tf.model import KGEModel, from_tables
 from quatre_tf.run import save_best
 from trainers.importing import openke_files
 from trainers.importing.openke_tables import Embeddings, embeddings_of
@@ -176,17 +177,10 @@ def _write(
         run.begin(config, graph)
 
 
-def _model(embeddings: Embeddings) -> QuatRE:
-    model = QuatRE(
-        len(embeddings.entities),
-        len(embeddings.relations[0]),
-        embeddings.embedding_dim,
-        embeddings.variant,
-    )
-    layers = [model.entities, *model.relations.tables]
-    for layer, table in zip(layers, [embeddings.entities, *embeddings.relations], strict=True):
-        layer.embeddings.assign(table)
-    return model
+def _model(embeddings: Embeddings) -> KGEModel:
+    names = RelationRotations(1, 1, embeddings.variant).relation_tables()
+    tables = dict(zip(names, embeddings.relations, strict=True))
+    return from_tables(embeddings.variant, {"entity": embeddings.entities, **tables})
 
 
 def _sha256(path: pathlib.Path) -> str:

@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.known_triples import KnownTriples, index_heads, index_tails
+from quatre_tf.model import KGEModel
 
 # Cosines held at once: 16 MiB.
 _TILE = 1 << 22
@@ -54,7 +54,7 @@ class Explainer:
         graph: The graph that it was trained on.
     """
 
-    def __init__(self, model: QuatRE, graph: Graph):
+    def __init__(self, model: KGEModel, graph: Graph):
         self._graph, self._table = graph, model.entities.embeddings.numpy()
         size = graph.num_entities
         # By the entity in the place that is asked for: those in the other place.

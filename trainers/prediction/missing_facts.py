@@ -1,25 +1,23 @@
 """The facts of a relation that a graph lacks and a model finds most plausible.
 
-All (h, r, t) are scored, tile by tile: a product of queries with rows of the entity table, of which
-only what beats the worst of the best so far leaves the tile. `EntityTable.top_k` would keep as many
-for each head as are wanted of all; the tiles of `quatre_tf.ranking.tiles` count and keep nothing.
+The best tails of all heads, a tile of heads at a time (`quatre_tf.ranking.tiles.top_k`), and of
+these the best.
 """
 
 import dataclasses
-from collections.abc import Iterator
 
 import numpy as np
 import tensorflow as tf
 
 from datasets.progress import progress
-from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
-from saved_models.entity_table import check_finite
-from trainers.prediction.known_facts import KnownFacts
+from quatre_tf.data.known_triples import index_tails
+from quatre_tf.model import KGEModel
+from quatre_tf.ranking.entity_lists import Tile, members
+from quatre_tf.ranking.tiles import top_k as best_rows
+from saved_models.scorer import check_finite
 
-# Scores of a tile: 8 MiB, which stay in the processor's cache.
 _QUERY_TILE = 256
-_ENTITY_TILE = 8192
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -28,7 +26,7 @@ class RankedFacts:
 
     Attributes:
         triples: `[n, 3]` ids.
-        scores: `[n]` float32, those of `QuatRE.score_triples`.
+        scores: `[n]` float32, as of `KGEModel.score_triples`.
     """
 
     triples: np.ndarray
@@ -38,16 +36,12 @@ class RankedFacts:
         """Returns the best of these and of others `[m, 3]` with scores `[m]`."""
         triples = np.concatenate([self.triples, triples])
         scores = np.concatenate([self.scores, scores])
-        if len(scores) > top_k:
-            # Sorting all of a first tile would take a second.
-            kept = scores >= np.partition(scores, -top_k)[-top_k]
-            triples, scores = triples[kept], scores[kept]
         order = np.lexsort((triples[:, 2], triples[:, 0], -scores))[:top_k]
         return RankedFacts(triples[order], scores[order])
 
 
 def missing_facts(
-    model: QuatRE, graph: Graph, relation: int, top_k: int = 10, candidates: str = "seen"
+    model: KGEModel, graph: Graph, relation: int, top_k: int = 10, candidates: str = "seen"
 ) -> RankedFacts:
     """Returns the facts of a relation with the highest scores that no split of the graph has.
 
@@ -63,17 +57,34 @@ def missing_facts(
         DataError: The model holds NaN or infinite values.
     """
     check_finite("entities", model.entities.embeddings.numpy())
-    check_finite("relations", model.query_rotations().numpy())
-    known, floor = KnownFacts(graph), -np.inf
+    check_finite("relations", model.score_function.folded().numpy())
+    heads, tails = _candidates(graph, relation, candidates)
+    left_out = _left_out(graph, relation, heads, tails, candidates)
+    rows, similarity = model.entities.lookup(tf.constant(tails)), model.score_function.similarity
     best = RankedFacts(np.zeros([0, 3], np.int64), np.zeros(0, np.float32))
-    for heads, tails, scores in _tiles(model, relation, *_candidates(graph, relation, candidates)):
-        rows, columns = np.nonzero(scores >= floor)
-        triples = np.stack([heads[rows], np.full(len(rows), relation), tails[columns]], axis=1)
-        wanted = known.splits(triples) < 0
-        if candidates == "seen":
-            wanted &= triples[:, 0] != triples[:, 2]
-        best = best.merge(triples[wanted], scores[rows, columns][wanted], top_k)
-        floor = best.scores[-1] if len(best.scores) == top_k else floor
+    for start in progress(range(0, len(heads), _QUERY_TILE), "Scoring pairs"):
+        part = heads[start : start + _QUERY_TILE]
+        lists = tf.range(start, start + len(part), dtype=tf.int64)
+
+        def mask(scores: tf.Tensor, tile: Tile, lists: tf.Tensor = lists) -> tf.Tensor:
+            places = members(left_out, lists, tile)
+            absent = tf.fill(tf.shape(places)[:1], tf.constant(-np.inf, scores.dtype))
+            return tf.tensor_scatter_nd_update(scores, places, absent)
+
+        queries = model.tail_queries(tf.constant(part), tf.fill(part.shape, relation))
+        scores, places = (
+            found.numpy() for found in best_rows(similarity, rows, queries, top_k, mask)
+        )
+        chosen = np.isfinite(scores)
+        triples = np.stack(
+            [
+                np.broadcast_to(part[:, np.newaxis], scores.shape)[chosen],
+                np.full(chosen.sum(), relation),
+                tails[places[chosen]],
+            ],
+            axis=1,
+        )
+        best = best.merge(triples, scores[chosen], top_k)
     return best
 
 
@@ -85,16 +96,25 @@ def _candidates(graph: Graph, relation: int, candidates: str) -> tuple[np.ndarra
     return np.unique(facts[:, 0]), np.unique(facts[:, 2])
 
 
-def _tiles(
-    model: QuatRE, relation: int, heads: np.ndarray, tails: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yields ids of heads `[n]` and tails `[m]`, and their scores `[n, m]`."""
-    for column in progress(range(0, len(tails), _ENTITY_TILE), "Scoring pairs"):
-        tile_tails = tails[column : column + _ENTITY_TILE]
-        rows = model.entities.lookup(tf.constant(tile_tails))
-        for row in range(0, len(heads), _QUERY_TILE):
-            tile_heads = heads[row : row + _QUERY_TILE]
-            queries = model.tail_queries(
-                tf.constant(tile_heads), tf.fill(tile_heads.shape, relation)
-            )
-            yield tile_heads, tile_tails, tf.linalg.matmul(queries, rows, transpose_b=True).numpy()
+def _left_out(
+    graph: Graph, relation: int, heads: np.ndarray, tails: np.ndarray, candidates: str
+) -> tf.Tensor:
+    """Returns the pairs that are known or not wanted, as ascending keys `head * tails + tail`.
+
+    Both are places among the candidates.
+    """
+    known = graph.known
+    known = known[known[:, 1] == relation]
+    index = index_tails(known, graph.num_entities)
+    pairs = np.stack(
+        [np.repeat(index.keys % graph.num_entities, index.group_sizes), index.entities], axis=1
+    )
+    if candidates == "seen":
+        pairs = np.concatenate([pairs, np.stack([heads, heads], axis=1)])
+    places = []
+    for ids, column in zip((heads, tails), pairs.T, strict=True):
+        place = np.full(graph.num_entities, -1)
+        place[ids] = np.arange(len(ids))
+        places.append(place[column])
+    inside = (places[0] >= 0) & (places[1] >= 0)
+    return tf.constant(np.unique(places[0][inside] * len(tails) + places[1][inside]), tf.int64)

@@ -7,6 +7,7 @@ from typing import Any
 
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
+from quatre_tf.layers.registry import SCORE_FUNCTIONS
 from quatre_tf.ranking.evaluation import check_same_graph
 from quatre_tf.run import BEST_MODEL, GRAPH, Trained, load_trained
 from trainers.reporting.formatting import TITLES, duration, shorten
@@ -14,6 +15,7 @@ from trainers.reporting.training_log import best_record, read_records
 from trainers.training.config import TrainConfig
 from trainers.training.run_directory import RunDirectory
 
+# Models whose class has another name.
 _MODELS = {
     "quatre": "QuatRE",
     "quate": "QuatE",
@@ -44,9 +46,9 @@ class Run:
 
     @property
     def model(self) -> str:
-        """The model as the paper names it, or else its setting."""
+        """The name of the model as papers write it."""
         name = self.settings["model"]
-        return _MODELS.get(name, name)
+        return _MODELS.get(name, SCORE_FUNCTIONS[name].path.split(":")[1])
 
     @property
     def best(self) -> dict[str, Any] | None:
@@ -105,7 +107,7 @@ def facts(run: Run) -> dict[str, str]:
         "Relations": f"{graph.num_relations:,}",
         "Triples (train / valid / test)": " / ".join(splits),
         "Model": run.model,
-        "Quaternions per embedding": f"{settings['embedding_dim']:,}",
+        "Components per embedding": f"{settings['embedding_dim']:,}",
     }
     return known | (_training_facts(run) if run.records else {"Training": "not recorded"})
 

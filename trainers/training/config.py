@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from quatre_tf.errors import ConfigError
+from quatre_tf.layers.registry import SCORE_FUNCTIONS
 from trainers.training.setting import LogUniform, Setting, check_value, expect, setting
 
 _SOFTMAX = ("strong", "sampled")
+# Benchmarks whose structure of autosf was published.
+_STRUCTURES = ("fb15k237", "fb15k", "wn18rr", "wn18")
 # The regularizers of the softmax recipes. They add up.
 REGULARIZERS = ("n3", "dura")
 # N3 of 0.5 drives a model to zero on WN18RR; too little of it overfits.
@@ -17,6 +20,10 @@ _WEIGHTS = dict.fromkeys(_SOFTMAX, LogUniform(0.003, 0.3))
 # Limits far beyond any use, within 32 bits for a seed and the size of a tensor, and within 64 for
 # the number of a step.
 _MAX_ROWS, _MAX_COUNT = 2**24, 10**9
+
+
+def _models_with(option: str) -> tuple[str, ...]:
+    return tuple(name for name, entry in SCORE_FUNCTIONS.items() if option in entry.options)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,10 +52,10 @@ class TrainConfig:
     )
     model: str = setting(
         "quatre",
-        help="What scores a triple: both rotations (quatre), none (quate), or one.",
+        help="Score function of a triple (docs/models.md).",
         group="model",
         basic=True,
-        choices=("quatre", "quate", "quatre_head", "quatre_tail"),
+        choices=tuple(SCORE_FUNCTIONS),
     )
     reciprocal: bool = setting(
         False,
@@ -61,10 +68,26 @@ class TrainConfig:
         True,
         help="Normalize the relation quaternions, as in the paper.",
         group="model",
+        models=_models_with("normalize_relations"),
+    )
+    norm: str = setting(
+        "default",
+        help="Norm of a distance: L1, L2, or chords (el2, toruse); each model has its own default.",
+        group="model",
+        choices=("default", "1", "2", "el2"),
+        models=_models_with("norm"),
+    )
+    structure: str = setting(
+        "default",
+        help="Structure of autosf: a benchmark's (fb15k237, fb15k, wn18rr, wn18), or terms (head "
+        "block, tail block, signed relation block) such as '1,3,1 2,2,2 3,4,-3 4,1,4'.",
+        group="model",
+        models=_models_with("structure"),
     )
     embedding_dim: int = setting(
         128,
-        help="Quaternions per embedding (n in the paper), 4 floats each.",
+        help="Components per embedding: quaternions (n in the paper, 4 floats each), complex "
+        "numbers (complex, rotate), blocks of autosf by 4 floats, or floats.",
         group="model",
         basic=True,
         at_least=1,
@@ -169,6 +192,7 @@ class TrainConfig:
         group="recipe",
         at_least=0.0,
         recipes=_SOFTMAX,
+        models=tuple(name for name, entry in SCORE_FUNCTIONS.items() if entry.multilinear),
         search=dict.fromkeys(_SOFTMAX, (0.0, 0.1, 0.3, 1.0)),
     )
     compute_dtype: str = setting(
@@ -272,6 +296,18 @@ class TrainConfig:
             self.steps_per_epoch,
         )
 
+    @property
+    def model_options(self) -> dict[str, Any]:
+        """The arguments of the score function besides its sizes, by name.
+
+        Raises:
+            ConfigError: They do not fit the model.
+        """
+        given = {name: getattr(self, name) for name in SCORE_FUNCTIONS[self.model].options}
+        if given.get("structure") == "default" and self.dataset in _STRUCTURES:
+            given["structure"] = self.dataset
+        return {name: _argument(name, value) for name, value in given.items() if value != "default"}
+
     def to_json(self) -> str:
         """Returns the settings as JSON text, one a line."""
         return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
@@ -292,6 +328,21 @@ class TrainConfig:
 SETTINGS: dict[str, Setting] = {
     field.name: field.metadata["setting"] for field in dataclasses.fields(TrainConfig)
 }
+
+
+def _argument(name: str, value: Any) -> Any:
+    """Returns what a constructor takes for the text of a flag."""
+    if name == "norm" and value.isdecimal():
+        return int(value)
+    if name != "structure" or value in _STRUCTURES:
+        return value
+    try:
+        return [[int(block) for block in term.split(",")] for term in value.split()]
+    except ValueError as error:
+        raise ConfigError(
+            f"--structure must be one of {', '.join(_STRUCTURES)}, or terms such as '1,3,1 2,2,2'. "
+            f"Received: {value!r}."
+        ) from error
 
 
 def _check_is_read(config: TrainConfig, field: dataclasses.Field) -> None:

@@ -11,9 +11,11 @@ import tensorflow as tf
 
 from datasets import catalog
 from datasets.progress import progress
+from quatre_tf.accelerated.kernel import KernelError
 from quatre_tf.atomic_files import write_text
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, TrainingError
+from quatre_tf.objectives.sampled_logistic import compiled_operation
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
 from quatre_tf.run import Trained, load_model
@@ -207,6 +209,7 @@ def _train(session: _Session, on_validation: OnValidation = always) -> None:
 
 def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Trainer) -> None:
     parameters = sum(int(v.shape[0]) * int(v.shape[1]) for v in trainer.model.trainable_variables)
+    width = trainer.model.score_function.entity_width
     length = f"{config.epochs} epochs of {trainer.recipe.steps_per_epoch} steps"
     if config.budget_minutes:
         length = f"{config.budget_minutes:g} minutes in all"
@@ -214,11 +217,20 @@ def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Tr
         f"{graph.name}: {graph.num_entities:,} entities, {graph.num_relations:,} relations, "
         f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} train / valid / test "
         f"triples\n"
-        f"{config.model}, recipe {config.recipe}: {config.embedding_dim} quaternions per "
-        f"embedding, {parameters:,} parameters, {trainer.recipe.description} per step, {length}\n"
+        f"{config.model}, recipe {config.recipe}: {width} floats per entity, {parameters:,} "
+        f"parameters, {_describe_step(config, trainer)} per step, {length}\n"
         f"Run directory: {run.path}",
         flush=True,
     )
+
+
+def _describe_step(config: TrainConfig, trainer: Trainer) -> str:
+    try:
+        compiled = compiled_operation(trainer.model.score_function)
+    except KernelError as error:
+        raise ConfigError(str(error)) from error
+    is_compiled = config.recipe == "paper" and compiled is not None
+    return f"{trainer.recipe.description}{' (compiled)' if is_compiled else ''}"
 
 
 def _stored_results(session: _Session) -> Results | None:

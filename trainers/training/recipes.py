@@ -5,19 +5,17 @@ from typing import Protocol, cast
 
 import tensorflow as tf
 
-from quatre_tf import QuatRE
-from quatre_tf.accelerated.kernel import KernelError
 from quatre_tf.data.batches import Batches, TripleBatches
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.negatives import CorruptionMode
 from quatre_tf.data.query_batches import Queries, QueryBatches
 from quatre_tf.errors import ConfigError
+from quatre_tf.model import KGEModel
 from quatre_tf.objectives.candidate_softmax import candidate_softmax_objective
 from quatre_tf.objectives.objective import Objective
 from quatre_tf.objectives.query_objective import QueryBatch, SoftmaxOptions
 from quatre_tf.objectives.sampled_logistic import (
     SampledBatch,
-    compiled_operation,
     sampled_logistic_objective,
 )
 from quatre_tf.objectives.sampled_softmax import Candidates, sampled_softmax_objective
@@ -42,7 +40,7 @@ class Recipe(Protocol):
     def batches(self) -> Batches:
         """Returns the batches of training; each is for all replicas together."""
 
-    def objective(self, model: QuatRE, batch: dict[str, tf.Tensor]) -> Objective:
+    def objective(self, model: KGEModel, batch: dict[str, tf.Tensor]) -> Objective:
         """Returns the objective of a replica's batch; they add up over the replicas."""
 
 
@@ -56,8 +54,6 @@ class PaperRecipe:
         self.steps_per_epoch = config.steps_per_epoch
         self.triples_per_step = float(self._batch_size)
         self.description = f"{self._batch_size} positives x {config.num_negatives} negatives"
-        if _is_compiled():
-            self.description += " (compiled)"
 
     def batches(self) -> Batches:
         """Positives with their corruptions."""
@@ -69,7 +65,7 @@ class PaperRecipe:
             seed=self._config.seed,
         )
 
-    def objective(self, model: QuatRE, batch: dict[str, tf.Tensor]) -> Objective:
+    def objective(self, model: KGEModel, batch: dict[str, tf.Tensor]) -> Objective:
         """The mean logistic loss and the batch L2."""
         return sampled_logistic_objective(
             model,
@@ -109,7 +105,7 @@ class StrongRecipe:
             seed=self._seed,
         )
 
-    def objective(self, model: QuatRE, batch: dict[str, tf.Tensor]) -> Objective:
+    def objective(self, model: KGEModel, batch: dict[str, tf.Tensor]) -> Objective:
         """The mean over targets of cross-entropy and N3."""
         return candidate_softmax_objective(
             model, QueryBatch(**batch), self._options, num_targets=self._targets_per_step
@@ -126,7 +122,7 @@ class SampledRecipe(StrongRecipe):
             f"{self._batch_size:,} queries x {self._num_candidates:,} sampled candidates"
         )
 
-    def objective(self, model: QuatRE, batch: dict[str, tf.Tensor]) -> Objective:
+    def objective(self, model: KGEModel, batch: dict[str, tf.Tensor]) -> Objective:
         """As the strong recipe's, over sampled candidates."""
         queries = dict(batch)
         candidates = Candidates(queries.pop("candidates"), queries.pop("hits"))
@@ -137,13 +133,6 @@ class SampledRecipe(StrongRecipe):
             self._options,
             num_targets=self._targets_per_step,
         )
-
-
-def _is_compiled() -> bool:
-    try:
-        return compiled_operation() is not None
-    except KernelError as error:
-        raise ConfigError(str(error)) from error
 
 
 def _check_enough(batch_size: int, num_replicas: int) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
+from quatre_tf.model import KGEModel
 from quatre_tf.optimizers import Gradient
 from trainers.training.config import TrainConfig
 from trainers.training.trainer import Progress, Trainer, make_model
@@ -42,7 +42,7 @@ class ServerTrainer(Trainer):
         self._copy, self._copied_at = make_model(config, graph), -1
 
     @property
-    def model(self) -> QuatRE:
+    def model(self) -> KGEModel:
         """A copy of the model on the coordinator, as of this step: for ranking and export."""
         step = int(self.step.numpy())
         if step != self._copied_at:

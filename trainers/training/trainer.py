@@ -8,9 +8,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf import QuatRE
 from quatre_tf.data.batches import Share
 from quatre_tf.data.graph import Graph
+from quatre_tf.errors import ConfigError
+from quatre_tf.model import KGEModel
 from quatre_tf.optimizers import SparseAdagrad
 from trainers.training.config import TrainConfig
 from trainers.training.recipes import RECIPES
@@ -72,7 +73,7 @@ class Trainer:
         self._iterator: Iterator | None = None
 
     @property
-    def model(self) -> QuatRE:
+    def model(self) -> KGEModel:
         """The model, created in the strategy's scope."""
         return self._trained
 
@@ -138,20 +139,27 @@ class Trainer:
         return objective.loss, objective.regularization
 
 
-def make_model(config: TrainConfig, graph: Graph) -> QuatRE:
-    """Returns the model that the settings describe, with initial values."""
+def make_model(config: TrainConfig, graph: Graph) -> KGEModel:
+    """Returns the model that the settings describe, with initial values.
+
+    Raises:
+        ConfigError: The model's own settings do not fit it.
+    """
     initializer: Any = "glorot_uniform"
     if config.init_scale:
         initializer = keras.initializers.RandomNormal(stddev=config.init_scale)
-    return QuatRE(
-        graph.num_entities,
-        graph.num_relations,
-        config.embedding_dim,
-        config.model,
-        config.reciprocal,
-        config.normalize_relations,
-        initializer,
-    )
+    try:
+        return KGEModel(
+            graph.num_entities,
+            graph.num_relations,
+            config.embedding_dim,
+            config.model,
+            config.reciprocal,
+            initializer,
+            config.model_options,
+        )
+    except ValueError as error:
+        raise ConfigError(f"--model={config.model}: {error}") from error
 
 
 def _make_optimizer(config: TrainConfig, last_step: tf.Variable) -> SparseAdagrad:

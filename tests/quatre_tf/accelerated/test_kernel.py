@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from quatre_tf import QuatRE
 from quatre_tf.accelerated import kernel
+from quatre_tf.layers.relation_rotations import RelationRotations
 from quatre_tf.objectives.sampled_logistic import compiled_operation, sampled_logistic_objective
 from tests.batches import random_batch
 
@@ -19,6 +20,8 @@ NOTHING = {
     "segments": np.zeros(0, np.int32),
     "num_segments": 0,
 }
+
+ROTATIONS = RelationRotations(1, 1)
 
 
 @pytest.fixture
@@ -144,14 +147,14 @@ def test_the_operation_is_what_steps_are_made_of(rng, operation):
 
 
 def test_where_it_cannot_be_steps_are_made_of_tensorflow(operation, monkeypatch):
-    assert compiled_operation() is operation
-    assert compiled_operation(tf.float64) is None
+    assert compiled_operation(ROTATIONS) is operation
+    assert compiled_operation(ROTATIONS, tf.float64) is None
     with monkeypatch.context() as patch:
         patch.setattr(tf.config, "list_logical_devices", lambda kind: [kind])
-        assert compiled_operation() is None
+        assert compiled_operation(ROTATIONS) is None
     servers = object.__new__(tf.distribute.ParameterServerStrategy)
     monkeypatch.setattr(tf.distribute, "get_strategy", lambda: servers)
-    assert compiled_operation() is None
+    assert compiled_operation(ROTATIONS) is None
 
 
 def test_it_is_used_where_it_was_built_and_not_switched_off(kernel_cache, empty_cache, monkeypatch):
@@ -166,7 +169,7 @@ def test_autograph_does_not_read_the_search_for_it(operation, caplog, monkeypatc
     """It warns of functions without a source, as Python 3.11 has those of os.path."""
     code = (lambda path: True).__code__.replace(co_filename="<frozen genericpath>")
     monkeypatch.setattr("os.path.isfile", types.FunctionType(code, {}))
-    step = tf.function(lambda: tf.constant(compiled_operation() is operation))
+    step = tf.function(lambda: tf.constant(compiled_operation(ROTATIONS) is operation))
     assert step()
     assert caplog.messages == []
 

@@ -92,18 +92,6 @@ def test_query_whose_every_candidate_is_a_target(rng):
     assert np.isfinite(objective.loss)
 
 
-def test_label_smoothing_is_refused(rng):
-    model, batch = make(), make_batch(rng)
-    with pytest.raises(ValueError, match=r"needs the scores of all entities. Received: 0\.1"):
-        sampled_softmax_objective(
-            model,
-            batch,
-            candidates_of(batch, [1]),
-            SoftmaxOptions(label_smoothing=0.1),
-            num_targets=1.0,
-        )
-
-
 # The prediction of relations asks for all of them, but for no more entities.
 @pytest.mark.parametrize(
     ("options", "sizes"), [(SoftmaxOptions(n3=0.1), (12_345, 2 * 4_321)), (OPTIONS, (12_345,))]

@@ -1,12 +1,11 @@
-"""Counting of competitors, by `count_tile` and as a person would."""
+"""Counting of competitors, by `count_better` and as a person would."""
 
 import numpy as np
 import tensorflow as tf
 from hypothesis import strategies as st
 
-from quatre_tf.ranking import tiles as tiled_ranking
-from quatre_tf.ranking.entity_lists import Asked
-from quatre_tf.ranking.table import ranking_table
+from quatre_tf.ranking.entity_lists import RankTargets
+from quatre_tf.ranking.tiles import candidate_table, count_better
 
 # (entities, queries) of a tile: shapes are compiled once each, so there are few.
 TILES = [(3072, 512), (3, 2), (4, 16)]
@@ -18,14 +17,14 @@ def keys_of(lists, num_entities):
     return tf.constant(keys, tf.int64)
 
 
-def count(queries, table, targets, known, sets, tile=TILES[0], screened=False):
-    """`count_tile` of any number of queries; `sets` is a list of (lists, list of each query).
+def count(queries, table, targets, known, sets, tile=TILES[0]):
+    """`count_better` of any number of queries; `sets` is a list of (lists, list of each query).
 
     Targets are `[queries]`, and counts `[2, 1 + sets, queries]`; or both have a dimension of depth
-    before the last. With `screened` those that are left to the caller are -1.
+    before the last.
     """
     if np.ndim(targets) == 1:
-        return count(queries, table, [targets], known, sets, tile, screened)[:, :, 0]
+        return count(queries, table, [targets], known, sets, tile)[:, :, 0]
     targets = np.asarray(targets)
     queries, table = (tf.constant(x, tf.float32) for x in (queries, table))
     lists = [members for set_lists, _ in sets for members in set_lists]
@@ -35,15 +34,16 @@ def count(queries, table, targets, known, sets, tile=TILES[0], screened=False):
     counts = [np.zeros([2, 1 + len(sets), len(targets), 0])]
     for start in range(0, len(queries), tile[1]):
         part = slice(start, start + tile[1])
-        asked = Asked(
+        rank_targets = RankTargets(
             tf.constant(targets[:, part], tf.int64),
             keys_of(known, len(table)),
             tf.range(len(queries), dtype=tf.int64)[part],
             keys_of(lists, len(table)),
             tf.constant(set_lists[:, part]),
         )
-        entities = ranking_table(table, screened)
-        result = tiled_ranking.count_tile(queries[part], entities, asked, tile[0])
+        result = count_better(
+            queries[part], candidate_table(table), rank_targets, entity_tile=tile[0]
+        )
         counts.append(tf.stack(result).numpy())
     counts = np.concatenate(counts, axis=3)
     # They have no meaning where nothing was asked for.

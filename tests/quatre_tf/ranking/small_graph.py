@@ -28,5 +28,5 @@ def small_model(**numbers):
     table = np.zeros([6, 4], np.float32)
     table[:, 0] = list((NUMBERS | numbers).values())
     model.entities.embeddings.assign(table)
-    model.relations.relation.embeddings.assign([[1.0, 0, 0, 0]] * 2)
+    model.score_function.tables["relation"].assign([[1.0, 0, 0, 0]] * 2)
     return model

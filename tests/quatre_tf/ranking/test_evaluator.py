@@ -204,7 +204,7 @@ def test_three_sets_equal_a_naive_ranking(seed):
     graph = Graph("random", *names, *splits)
     model = QuatRE(7, 3, 1, variant="quate")
     model.entities.embeddings.assign(rng.integers(-1, 2, [7, 4]))
-    model.relations.relation.embeddings.assign(np.eye(4)[rng.integers(0, 4, 3)])
+    model.score_function.tables["relation"].assign(np.eye(4)[rng.integers(0, 4, 3)])
     ranks = Evaluator(graph, candidates=CANDIDATE_SETS).rank(model, "test")
     for name in CANDIDATE_SETS:
         for side in ("head", "tail"):

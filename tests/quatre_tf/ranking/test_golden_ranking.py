@@ -10,9 +10,8 @@ from quatre_tf.data.candidate_sets import slot_entities
 from quatre_tf.data.known_triples import index_heads, index_tails
 from quatre_tf.metrics import rank_metrics
 from quatre_tf.ranking import ranks as ranking
-from quatre_tf.ranking import tiles as tiled_ranking
-from quatre_tf.ranking.entity_lists import Asked
-from quatre_tf.ranking.table import ranking_table
+from quatre_tf.ranking.entity_lists import RankTargets
+from quatre_tf.ranking.tiles import candidate_table, count_better
 from tests.golden import NAMES, folder_from, load_golden, model_with
 
 
@@ -26,16 +25,12 @@ def read_split(archive, split, golden):
     return np.array([(entities[h], relations[r], entities[t]) for h, r, t in names])
 
 
-def keys_of(known, size):
-    return np.repeat(np.arange(len(known.keys)), known.group_sizes) * size + known.entities
-
-
 def ranks_of(queries, model, targets, known, pairs, slots, relations):
     """Optimistic ranks [2, n]: among all entities, and under the type constraint."""
-    table = ranking_table(tf.convert_to_tensor(model.entities.embeddings), screened=False)
+    table = candidate_table(tf.convert_to_tensor(model.entities.embeddings))
     keys, lists = np.zeros(0, np.int64), np.full(len(targets), -1)
     if known is not None:
-        keys, lists = keys_of(known, len(table.values)), np.searchsorted(known.keys, pairs)
+        keys, lists = known.list_keys(len(table.rows)), np.searchsorted(known.keys, pairs)
     ranks = []
     for start in range(0, len(targets), 512):
         rows = slice(start, start + 512)
@@ -46,7 +41,7 @@ def ranks_of(queries, model, targets, known, pairs, slots, relations):
             slots.keys,
             relations[np.newaxis, rows],
         )
-        counts = tiled_ranking.count_tile(queries[rows], table, Asked(*map(tf.constant, asked)))
+        counts = count_better(queries[rows], table, RankTargets(*map(tf.constant, asked)))
         ranks.append(ranking.ranks_from_counts(*counts, "optimistic").numpy()[:, 0])
     return np.concatenate(ranks, axis=1)
 

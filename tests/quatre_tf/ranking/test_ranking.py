@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quatre_tf.ranking import ranks as ranking
+from quatre_tf.ranking.tiles import top_k
+from quatre_tf.similarities import DOT
 
 # One query a row, five candidates; the target is written with its score in the comment.
 SCORES = [
@@ -37,37 +39,10 @@ def assert_counts(counts, better, equal):
     np.testing.assert_array_equal(counts[1], equal)
 
 
-# Groups 3: [7], 10: [1, 4, 5], 12: [0].
-KEYS, ROW_SPLITS, VALUES = [3, 10, 12], [0, 1, 4, 5], [7, 1, 4, 5, 0]
-
-
-@pytest.mark.parametrize(
-    ("query_keys", "expected"),
-    [
-        ([10, 3, 12], [[1, 4, 5], [7], [0]]),
-        ([10, 10], [[1, 4, 5], [1, 4, 5]]),
-        ([0, 4, 11, 13, -1], [[], [], [], [], []]),
-        ([11, 12, 2], [[], [0], []]),
-        ([], []),
-    ],
-)
-def test_lookup_known(query_keys, expected):
-    known = ranking.lookup_known(
-        tf.constant(KEYS, tf.int64),
-        tf.constant(ROW_SPLITS, tf.int64),
-        tf.constant(VALUES),
-        tf.constant(query_keys, tf.int64),
-    )
-    assert known.to_list() == expected
-    assert known.dtype == tf.int32
-
-
-def test_lookup_in_an_empty_index():
-    empty = tf.constant([], tf.int64)
-    known = ranking.lookup_known(
-        empty, tf.constant([0], tf.int64), tf.constant([], tf.int32), tf.constant([5], tf.int64)
-    )
-    assert known.to_list() == [[]]
+def count(scores, targets, known=None):
+    """One-hot queries against the transposed scores have exactly these scores."""
+    queries = np.eye(len(scores), dtype=np.float32)
+    return ranking.rank_queries(queries, np.float32(scores).T, targets, known)
 
 
 @pytest.mark.parametrize(
@@ -86,15 +61,10 @@ def test_lookup_in_an_empty_index():
         ([[0, 2, 3, 4], [0, 1, 2, 3], [1, 2, 3, 4], [0, 1, 2, 3]], [0] * 4, [0] * 4),
     ],
 )
-def test_count_competitors(known, better, equal):
+def test_counts(known, better, equal):
     known = None if known is None else ragged(known)
-    counts = ranking.count_competitors(tf.constant(SCORES), tf.constant(TARGETS), known)
+    counts = count(SCORES, TARGETS, known)
     assert_counts(counts, better, equal)
-
-
-def test_counts_of_no_query():
-    counts = ranking.count_competitors(tf.zeros([0, 5]), tf.zeros([0], tf.int32), ragged([]))
-    assert_counts(counts, [], [])
 
 
 @pytest.mark.parametrize(
@@ -106,7 +76,7 @@ def test_counts_of_no_query():
     ],
 )
 def test_tie_policies(tie_policy, expected):
-    ranks = ranking.filtered_ranks(tf.constant(SCORES), TARGETS, tie_policy=tie_policy)
+    ranks = ranking.ranks_from_counts(*count(SCORES, TARGETS), tie_policy)
     np.testing.assert_array_equal(ranks, expected)
 
 
@@ -118,22 +88,6 @@ def test_ranks_are_exact_for_any_number_of_entities():
 def test_unknown_tie_policy_is_named():
     with pytest.raises(ValueError, match=r"`tie_policy` must be one of .*realistic.*'random'"):
         ranking.ranks_from_counts([0], [0], "random")
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("place", [(0, 1), (2, 3)], ids=["target", "candidate"])
-@pytest.mark.parametrize("graph_mode", [False, True])
-def test_scores_that_are_not_finite_are_an_error(value, place, graph_mode):
-    scores = np.array(SCORES, np.float32)
-    scores[place] = value
-    rank = tf.function(ranking.filtered_ranks) if graph_mode else ranking.filtered_ranks
-    with pytest.raises(tf.errors.InvalidArgumentError, match="NaN or infinite"):
-        rank(tf.constant(scores), tf.constant(TARGETS))
-
-
-def test_finite_scores_whose_sum_overflows_are_fine():
-    ranks = ranking.filtered_ranks(tf.constant([[3e38, 2e38, 3e38]]), [1])
-    np.testing.assert_array_equal(ranks, [3])
 
 
 @st.composite
@@ -159,10 +113,8 @@ def rankings(draw):
 def test_counts_equal_a_naive_ranking(case):
     scores, targets, known, tile = case
     expected = naive_counts(scores, targets, known)
-    assert_counts(ranking.count_competitors(scores, targets, ragged(known)), *expected)
-    # One-hot queries against the transposed scores have exactly these scores.
     queries = np.eye(len(scores), dtype=np.float32)
-    counts = ranking.rank_queries(queries, scores.T, targets, ragged(known), tile)
+    counts = ranking.rank_queries(queries, scores.T, targets, ragged(known), query_tile=tile)
     assert_counts(counts, *expected)
 
 
@@ -188,8 +140,8 @@ def test_rank_queries(rng, queries, table, query_tile, entity_tile, filtered):
         tf.Variable(table),
         targets,
         ragged(known) if filtered else None,
-        query_tile,
-        entity_tile,
+        query_tile=query_tile,
+        entity_tile=entity_tile,
     )
     expected = naive_counts(queries @ table.T, targets, known if filtered else [[]] * 70)
     assert_counts(counts, *expected)
@@ -255,10 +207,9 @@ def test_known_answers_with_short_row_splits(rng, queries, table):
     reason="the row multiple was measured on x86 CPUs only",
 )
 @pytest.mark.parametrize(("num_entities", "width"), [(135, 32), (5003, 256)])
-def test_scores_do_not_depend_on_the_batching(rng, num_entities, width):
+def test_best_scores_do_not_depend_on_the_batching(rng, num_entities, width):
     table = tf.constant(rng.normal(size=[num_entities, width]), tf.float32)
     queries = tf.constant(rng.normal(size=[500, width]), tf.float32)
-    together = ranking.candidate_scores(queries, table)
-    for rows in (slice(0, 1), slice(7, 24), slice(99, 400)):
-        alone = ranking.candidate_scores(queries[rows], table)
-        np.testing.assert_array_equal(alone, together[rows])
+    together = top_k(DOT, table, queries, 10)[0]
+    for rows in (slice(7, 24), slice(99, 400)):
+        np.testing.assert_array_equal(top_k(DOT, table, queries[rows], 10)[0], together[rows])

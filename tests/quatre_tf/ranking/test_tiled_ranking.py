@@ -4,7 +4,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 
 from quatre_tf.ranking import ranks as ranking
-from quatre_tf.ranking import tiles as tiled_ranking
+from quatre_tf.ranking import tiles
 from tests.quatre_tf.ranking.counting import cases, count, naive
 
 
@@ -34,16 +34,20 @@ def case(rng):
     return queries, table, rng.integers(0, 4000, 40), known, sets
 
 
-def test_a_wrong_guess_of_the_targets_scores_is_made_good(case, monkeypatch):
+def test_a_wrong_prediction_of_the_targets_scores_is_corrected(case, monkeypatch):
+    """A first tile that is rounded otherwise than the others."""
     expected = count(*case)
-    monkeypatch.setattr(
-        tiled_ranking,
-        "guess_target_scores",
-        lambda table, columns, targets: tf.zeros_like(targets, tf.float32),
-    )
-    # A fresh trace: the usual one has the usual guess.
-    monkeypatch.setattr(tiled_ranking, "_count", tf.function(tiled_ranking._count.python_function))
+    score, calls = tiles.DOT.tile, []
+
+    def rounded_otherwise(rows, queries):
+        calls.append(1)
+        return score(rows, queries) + (0.01 if len(calls) == 1 else 0.0)
+
+    monkeypatch.setattr(type(tiles.DOT), "tile", staticmethod(rounded_otherwise))
+    # A fresh trace: the usual one has the usual scores.
+    monkeypatch.setattr(tiles, "_compiled_count", tf.function(tiles._count))
     np.testing.assert_array_equal(count(*case), expected)
+    assert len(calls) > 1
 
 
 def test_ranks_do_not_depend_on_who_else_is_ranked(case):
@@ -54,17 +58,6 @@ def test_ranks_do_not_depend_on_who_else_is_ranked(case):
         of_rows = [(lists, np.asarray(of)[rows]) for lists, of in sets]
         alone = count(queries[rows], table, targets[rows], [known[r] for r in rows], of_rows)
         np.testing.assert_array_equal(alone, together[:, :, rows])
-
-
-def test_tile_agrees_with_the_scores_of_few_queries(case):
-    queries, table, targets, known, _ = case
-    scores = ranking.candidate_scores(
-        tf.constant(queries[:3], tf.float32), tf.constant(table, tf.float32)
-    )
-    counts = ranking.count_competitors(
-        scores, targets[:3], tf.ragged.constant(known[:3], dtype=tf.int64, ragged_rank=1)
-    )
-    np.testing.assert_array_equal(count(*case)[:, 0, :3], tf.stack(counts))
 
 
 def test_an_entity_too_many_for_a_tile_is_rounded_as_the_others(rng):
@@ -93,16 +86,37 @@ def test_products_that_overflow_are_an_error_and_large_ones_are_not():
 
 
 @pytest.mark.parametrize("dtype", [tf.bfloat16, tf.float16])
-def test_ranks_are_never_taken_from_low_precision(monkeypatch, dtype):
+def test_ranks_are_never_taken_from_low_precision(dtype):
     queries, table = tf.ones([1, 4], dtype), tf.ones([3, 4], dtype)
-    with pytest.raises(TypeError, match=f"float32 scores. Received: {dtype.name} queries"):
+    with pytest.raises(TypeError, match=f"float32 tables. Received: {dtype.name} queries"):
         ranking.rank_queries(queries, table, [0])
-    monkeypatch.setattr(ranking, "screening_pays", lambda *_: True)
-    with pytest.raises(TypeError, match=f"float32 scores. Received: {dtype.name} queries"):
-        ranking.rank_queries(queries, table, [0])
-    with pytest.raises(TypeError, match=f"float32 scores. Received: {dtype.name}"):
-        ranking.filtered_ranks(tf.ones([1, 3], dtype), [0])
 
 
 def test_memory_of_a_tile_does_not_grow_with_the_graph():
-    assert tiled_ranking.tile_bytes(width=1024) < 128 * 2**20
+    assert tiles.tile_bytes(width=1024) < 128 * 2**20
+
+
+@pytest.mark.parametrize("batch", [0, 1, 3, 17])
+@pytest.mark.parametrize("k", [1, 4, 36, 37, 1000])
+def test_top_k(rng, monkeypatch, batch, k):
+    """Small tiles, three equal rows, and a mask that leaves entity 9 out."""
+    monkeypatch.setattr(tiles, "_LEAST_TOP_K_TILE", 5)
+    monkeypatch.setattr(tiles, "_TOP_K_SCORES", 1)
+    table = rng.normal(size=(37, 8)).astype(np.float32)
+    table[5] = table[30] = table[11]
+    queries = rng.normal(size=(batch, 8)).astype(np.float32)
+
+    def mask(scores, tile):
+        ids = tf.range(tile[0], tile[1])[:, tf.newaxis]
+        return tf.where(ids == 9, -np.inf, scores)
+
+    found = tf.function(lambda *given: tiles.top_k(tiles.DOT, *given, mask_scores=mask))(
+        tf.constant(table), tf.constant(queries), tf.constant(k)
+    )
+    # Rounded, so that the three equal rows are equal here as well; the sort is stable.
+    expected = np.round(queries.astype(np.float64) @ table.T, 9)
+    expected[:, 9] = -np.inf
+    order = np.argsort(-expected, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(found[1], order)
+    expected = np.take_along_axis(expected, order, axis=1)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-4, atol=1e-5)

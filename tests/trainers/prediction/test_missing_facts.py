@@ -33,10 +33,9 @@ def test_all_candidates_by_hand():
 
 @pytest.mark.parametrize("candidates", ["seen", "all"])
 @pytest.mark.parametrize("reciprocal", [False, True])
-@pytest.mark.parametrize("tiles", [(2, 3), (256, 8192)])
-def test_as_brute_force(family, monkeypatch, candidates, reciprocal, tiles):
-    monkeypatch.setattr(module, "_QUERY_TILE", tiles[0])
-    monkeypatch.setattr(module, "_ENTITY_TILE", tiles[1])
+@pytest.mark.parametrize("query_tile", [2, 256])
+def test_as_brute_force(family, monkeypatch, candidates, reciprocal, query_tile):
+    monkeypatch.setattr(module, "_QUERY_TILE", query_tile)
     graph = catalog.load(str(family))
     model = QuatRE(graph.num_entities, 3, 4, reciprocal=reciprocal, embeddings_initializer="normal")
     known = set(map(tuple, graph.known.tolist()))

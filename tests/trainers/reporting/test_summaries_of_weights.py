@@ -66,8 +66,8 @@ def test_relations_are_numbered_by_frequency_and_safe(tmp_path):
 def test_rotation_angles():
     """Of the quaternions 2, 3j and -1 - i."""
     model = QuatRE(1, 3, 1, variant="quate", normalize_relations=False)
-    model.relations.relation.embeddings.assign([[2, 0, 0, 0], [0, 0, 3, 0], [-1, -1, 0, 0]])
-    angles = table_norms.rotation_angles(model, np.array([0, 1, 2]))
+    model.score_function.tables["relation"].assign([[2, 0, 0, 0], [0, 0, 3, 0], [-1, -1, 0, 0]])
+    angles = table_norms.rotation_angles(model.score_function, np.array([0, 1, 2]))
     np.testing.assert_allclose(angles[:, 0], [0, math.pi / 2, 3 * math.pi / 4], rtol=1e-6)
 
 

@@ -6,7 +6,7 @@ from quatre_tf.errors import ConfigError
 from tests.documents import ROOT
 from trainers.training import config as configs
 from trainers.training.presets import describe_defaults
-from trainers.training.setting import GROUPS, Setting
+from trainers.training.setting import GROUPS
 
 
 def test_config_is_frozen():
@@ -18,7 +18,7 @@ def test_config_is_frozen():
     ("setting", "message"),
     [
         ({"epochs": 0}, "--epochs must be at least 1. Received: 0."),
-        ({"model": "rotate"}, "--model must be one of quatre, .* Received: 'rotate'."),
+        ({"model": "hole"}, "--model must be one of quatre, .* Received: 'hole'."),
         ({"learning_rate": 0.0}, "--learning_rate must be above 0. Received: 0.0."),
         ({"learning_rate": float("nan")}, "--learning_rate must be above 0. Received: nan."),
         ({"l2": -1.0}, "--l2 must be at least 0.0. Received: -1.0."),
@@ -47,6 +47,11 @@ def test_config_is_frozen():
             "--n3 is a setting of --recipe=strong and --recipe=sampled; --recipe=paper does not",
         ),
         ({"reciprocal": True}, "--reciprocal is a setting of --recipe=strong and --recipe=sampled"),
+        ({"norm": "2"}, "--norm is a setting of .*--model=transe.*; --model=quatre does not read"),
+        (
+            {"model": "transe", "normalize_relations": False},
+            "--normalize_relations is a setting of --model=quatre and .*; --model=transe does not",
+        ),
         (
             {"recipe": "strong", "num_candidates": 9},
             "--num_candidates is a setting of --recipe=sampled; --recipe=strong does not read it.",
@@ -62,11 +67,17 @@ def test_senseless_settings_are_refused(setting, message):
         configs.TrainConfig("countries", **setting)
 
 
-def test_settings_may_be_of_certain_models_only():
-    declared = Setting(help="Distance.", group="model", models=("transe",), recipes=("strong",))
-    assert declared.is_read_by("strong", "transe")
-    assert not declared.is_read_by("strong", "quatre")
-    assert not declared.is_read_by("paper", "transe")
+@pytest.mark.parametrize(
+    ("settings", "options"),
+    [
+        ({"model": "quate"}, {"normalize_relations": True}),
+        ({"model": "complex"}, {}),
+        ({"model": "transe"}, {}),
+        ({"model": "transe", "norm": "2"}, {"norm": 2}),
+    ],
+)
+def test_options_of_models(settings, options):
+    assert configs.TrainConfig("countries", **settings).model_options == options
 
 
 def settings_page():

@@ -55,6 +55,8 @@ CHANGES = {
     "model": Change("quatre_head", {"tables", "objective"}),
     "reciprocal": Change(True, {"tables", "objective"}, SOFTMAX),
     "normalize_relations": Change(False, {"objective"}),
+    "norm": Change("2", {"objective"}, base={"model": "transe"}),
+    "structure": Change("wn18", {"objective"}, base={"model": "autosf"}),
     "embedding_dim": Change(3, {"tables", "objective"}),
     "init_scale": Change(0.0, {"tables"}),
     "num_negatives": Change(7, {"batches", "objective"}, ("paper",)),
@@ -166,7 +168,7 @@ def test_a_recipe_changes_batches_and_objective(base, other, observed):
 def test_a_flag_sets_its_setting(name, tmp_path):
     change = CHANGES[name]
     value = str(tmp_path) if name == "dataset" else change.value
-    given = {"dataset": tmp_path, "recipe": change.read_by[0], name: value}
+    given = {"dataset": tmp_path, "recipe": change.read_by[0], **change.base, name: value}
     config = wiring.config_of(*[f"--{key}={value}" for key, value in given.items()])
     assert getattr(config, name) == value
     assert config.recipe == change.read_by[0]

@@ -93,7 +93,6 @@ class Reference:
             relations=np.array(relations),
             is_target=np.array([np.isin(everyone, of_query) for of_query in targets]),
             num_targets=targets_per_query * config.batch_size,
-            num_query_relations=2 * self._graph.num_relations,
             normalize_relations=config.normalize_relations,
             candidates=list(batch["candidates"].numpy()) if "candidates" in batch else None,
             n3=config.n3,

@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 from tensorboard.plugins.projector import ProjectorConfig, visualize_embeddings
 
-from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
+from quatre_tf.model import KGEModel
 
 NUM_ENTITIES = 10_000
 METADATA = "metadata.tsv"
@@ -16,7 +16,7 @@ TENSOR = "entities"
 _COLUMNS = ("label", "name", "degree", "relation", "type")
 
 
-def write_projector(logdir: pathlib.Path, model: QuatRE, graph: Graph) -> None:
+def write_projector(logdir: pathlib.Path, model: KGEModel, graph: Graph) -> None:
     """Writes the most frequent entities, `NUM_ENTITIES` at most, the most frequent first.
 
     Each comes with its label, its name, its degree (how often it occurs in triples, of any split),

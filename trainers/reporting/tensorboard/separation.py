@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.negatives import Corruption
+from quatre_tf.model import KGEModel
 
 NUM_TRIPLES = 1024
 
@@ -36,7 +36,7 @@ class LabelledTriples:
         self.corrupted = self.true.copy()
         self.corrupted[np.arange(number), 2 * tail_corrupted] = entities
 
-    def scores(self, model: QuatRE) -> tuple[np.ndarray, np.ndarray]:
+    def scores(self, model: KGEModel) -> tuple[np.ndarray, np.ndarray]:
         """Returns the scores of the true and of the corrupted triples, each `[n]`."""
         true, corrupted = (
             model.score_triples(*np.ascontiguousarray(triples.T)).numpy()

@@ -6,9 +6,10 @@ import sys
 
 import tensorflow as tf
 
-from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
+from quatre_tf.layers.relation_rotations import RelationRotations
+from quatre_tf.model import KGEModel
 from quatre_tf.ranking.breakdowns import Breakdowns
 from quatre_tf.ranking.split_ranks import SplitRanks
 from trainers.reporting.tensorboard import table_norms
@@ -36,7 +37,7 @@ class ValidationSummaries:
         except DataError as error:
             print(f"No scores of corrupted triples in TensorBoard: {error}", file=sys.stderr)
 
-    def write(self, model: QuatRE, ranks: SplitRanks) -> None:
+    def write(self, model: KGEModel, ranks: SplitRanks) -> None:
         """Writes MRR by relation, norms of the tables and scores of true and corrupted triples."""
         self._write_relations(ranks)
         self._write_norms(model)
@@ -48,17 +49,20 @@ class ValidationSummaries:
         for place, row in enumerate(itertools.islice(found, NUM_RELATIONS), 1):
             tf.summary.scalar(f"valid/per_relation/{place:02d}_{_tag_safe(row.group)}", row.value)
 
-    def _write_norms(self, model: QuatRE) -> None:
+    def _write_norms(self, model: KGEModel) -> None:
         for table in table_norms.tables_of(model):
             tf.summary.scalar(f"tables/{table.name}", table_norms.frobenius_norm(table))
             rows = table_norms.sample_rows(table, self._seed)
             tf.summary.histogram(f"moduli/{table.name}", table_norms.moduli(table, rows))
-        relations = table_norms.sample_rows(model.relations.relation, self._seed)
-        # Not |w_r|: it is |v_r|, or 1 where v_r is normalised.
-        angles = table_norms.rotation_angles(model, relations)
-        tf.summary.histogram("rotation_angles/w_r", angles)
+        if isinstance(model.score_function, RelationRotations):
+            _, relation, *_ = table_norms.tables_of(model)
+            # Not |w_r|: it is |v_r|, or 1 where v_r is normalized.
+            angles = table_norms.rotation_angles(
+                model.score_function, table_norms.sample_rows(relation, self._seed)
+            )
+            tf.summary.histogram("rotation_angles/w_r", angles)
 
-    def _write_scores(self, model: QuatRE) -> None:
+    def _write_scores(self, model: KGEModel) -> None:
         if self._triples is None:
             return
         true, corrupted = self._triples.scores(model)

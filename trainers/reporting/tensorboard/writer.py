@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import tensorflow as tf
 
-from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
+from quatre_tf.model import KGEModel
 from quatre_tf.ranking.split_ranks import SplitRanks
 from trainers.reporting.tensorboard.layout import write_layout
 from trainers.reporting.tensorboard.settings import settings_card
@@ -43,7 +43,7 @@ class Summaries:
         place = {"group": group, "step": step, "epoch": epoch, "seconds": round(seconds, 2)}
         self.run.append_metrics({**place, **values})
 
-    def write_validation(self, model: QuatRE, ranks: SplitRanks, step: int) -> None:
+    def write_validation(self, model: KGEModel, ranks: SplitRanks, step: int) -> None:
         """Writes what TensorBoard alone has of a validation; see `ValidationSummaries`."""
         with self._writer.as_default(step=step):
             self._validation.write(model, ranks)

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from quatre_tf.data.candidate_sets import SlotEntities
 from quatre_tf.data.known_triples import KnownTriples
-from saved_models.candidates import AnswerTable
+from saved_models.answer_table import AnswerTable
 
 # With 10 entities: known are (relation 0, entity 3) -> 1, 7 and (relation 2, entity 0) -> 4.
 KNOWN = KnownTriples(np.array([3, 20]), np.array([0, 2, 3]), np.array([1, 7, 4], np.int32))
@@ -15,21 +15,17 @@ INF = -np.inf
 
 @pytest.fixture(scope="module")
 def answers():
-    return AnswerTable(KNOWN, SLOT, 3, "tails")
+    return AnswerTable(KNOWN, SLOT, "tails")
 
 
 def ids(*values):
     return tf.constant(values, tf.int64)
 
 
-def test_known(answers):
-    assert answers.known(ids(2, 0, 0), ids(0, 3, 4)).to_list() == [[4], [1, 7], []]
-    assert answers.known(ids(2, 0), ids(0, 3), wanted=False).to_list() == [[], []]
-
-
-def test_slot(answers):
-    assert answers.slot(ids(2, 1, 0)).to_list() == [[0], [], [1, 2, 9]]
-    assert answers.slot(ids(2, 0), wanted=False).to_list() == [[], []]
+def test_known_lists(answers):
+    found = answers.known_lists(ids(2, 0, 0, 9), ids(0, 3, 4, 9))
+    assert found.numpy().tolist() == [1, 0, -1, -1]
+    assert answers.known_lists(ids(2, 0), ids(0, 3), wanted=False).numpy().tolist() == [-1, -1]
 
 
 @pytest.mark.parametrize(
@@ -42,17 +38,20 @@ def test_slot(answers):
     ],
 )
 @pytest.mark.parametrize("tile", [1, 4, 10, 99])
-def test_admit(answers, filtered, type_constrained, left, tile):
-    """Relations 0, 1, 2, 0 asked with entities 3, 3, 0, 5, in tiles."""
+def test_mask_scores(answers, filtered, type_constrained, left, tile):
+    """Relations 0, 1, 2, 0 with entities 3, 3, 0, 5, in tiles."""
     options = tf.constant(filtered), tf.constant(type_constrained)
-    admit = answers.admit(ids(0, 1, 2, 0), ids(3, 3, 0, 5), *options)
+    mask = answers.mask_scores(ids(0, 1, 2, 0), ids(3, 3, 0, 5), *options)
     scores = np.arange(40, dtype=np.float32).reshape(4, 10)
     tiles = [
-        admit(tf.constant(scores[:, start : start + tile]), tf.constant(start))
+        mask(
+            tf.constant(scores[:, start : start + tile].T),
+            tuple(tf.constant([start, min(start + tile, 10), 10], tf.int64)),
+        )
         for start in range(0, 10, tile)
     ]
     expected = [
         [s if e in row else INF for e, s in enumerate(line)]
         for row, line in zip(left, scores, strict=True)
     ]
-    np.testing.assert_array_equal(np.concatenate(tiles, axis=1), expected)
+    np.testing.assert_array_equal(np.concatenate(tiles).T, expected)

@@ -1,0 +1,120 @@
+"""Tables of embeddings."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from quatre_tf.sparse_rows import gather_distinct
+from quatre_tf.validation import check_positive
+
+
+@keras.saving.register_keras_serializable("quatre_tf")
+class Embedding(keras.layers.Layer):
+    """Maps ids to rows of a table `embeddings` `[num_embeddings, components * embedding_dim]`.
+
+    Unlike `keras.layers.Embedding`, a step reads and writes only the rows of its ids.
+
+    Args:
+        num_embeddings: Number of rows.
+        embedding_dim: Components per row, for example complex numbers.
+        components: Floats per component.
+        embeddings_initializer: Initializer of the table.
+
+    Raises:
+        ValueError: A size is not a positive integer.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        components: int = 1,
+        embeddings_initializer: Any = "glorot_uniform",
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.num_embeddings = check_positive("num_embeddings", num_embeddings)
+        self.embedding_dim = check_positive("embedding_dim", embedding_dim)
+        self.components = check_positive("components", components)
+        self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
+
+    def build(self, input_shape: Any = None) -> None:
+        """Creates the table; the shape of the ids does not matter."""
+        self.embeddings = self.add_weight(
+            name="embeddings",
+            shape=(self.num_embeddings, self.components * self.embedding_dim),
+            initializer=self.embeddings_initializer,
+            # Mixed precision would cast the whole table for a few rows, and its gradient with it.
+            autocast=False,
+        )
+        super().build(input_shape)
+
+    def lookup(self, ids: tf.Tensor) -> tf.Tensor:
+        """Returns rows `[..., components * embedding_dim]` in the dtype of the table.
+
+        `tf.nn.embedding_lookup` on the raw variable: `keras.ops.take` and `tf.gather` on a Keras
+        variable copy the whole table at every step.
+        """
+        return tf.nn.embedding_lookup(self.embeddings.value, ids)
+
+    def call(self, ids: tf.Tensor) -> tf.Tensor:
+        """Returns `[..., components, embedding_dim]` in the compute dtype for ids `[...]`."""
+        flat = tf.reshape(tf.cast(ids, tf.int32) if not ids.dtype.is_integer else ids, [-1])
+        rows = gather_distinct(self.lookup, flat)
+        entry = [self.components, self.embedding_dim]
+        shaped = tf.reshape(rows, tf.concat([tf.shape(ids), entry], axis=0))
+        shaped = tf.ensure_shape(shaped, [*ids.shape.as_list(), *entry])
+        return tf.cast(shaped, self.compute_dtype)
+
+    def compute_output_shape(self, input_shape: Any) -> tuple:
+        """Returns `(*input_shape, components, embedding_dim)`."""
+        return (*input_shape, self.components, self.embedding_dim)
+
+    def get_config(self) -> dict:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "num_embeddings": self.num_embeddings,
+            "embedding_dim": self.embedding_dim,
+            "components": self.components,
+            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
+        }
+
+
+@keras.saving.register_keras_serializable("quatre_tf")
+class QuaternionEmbedding(Embedding):
+    """Maps ids to vectors of quaternions.
+
+    The table has rows `[real | i | j | k]` as in the reference implementation. They are not
+    normalized.
+
+    Args:
+        num_embeddings: Number of rows.
+        embedding_dim: Quaternions per row (`n` of the paper).
+        embeddings_initializer: Initializer of the table. The default is the reference's: uniform in
+            ±sqrt(6 / (num_embeddings + 4 * embedding_dim)).
+
+    Raises:
+        ValueError: A size is not a positive integer.
+
+    Example:
+        >>> layer = QuaternionEmbedding(num_embeddings=10, embedding_dim=8)
+        >>> layer(tf.constant([3, 7])).shape
+        TensorShape([2, 4, 8])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        embeddings_initializer: Any = "glorot_uniform",
+        **kwargs: Any,
+    ):
+        super().__init__(num_embeddings, embedding_dim, 4, embeddings_initializer, **kwargs)
+
+    def get_config(self) -> dict:
+        """Returns the constructor's arguments."""
+        config = super().get_config()
+        del config["components"]
+        return config

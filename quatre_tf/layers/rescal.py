@@ -1,0 +1,33 @@
+"""RESCAL: a full bilinear product."""
+
+import keras
+import tensorflow as tf
+
+from quatre_tf.layers.score_function import ScoreFunction
+
+
+@keras.saving.register_keras_serializable("quatre_tf")
+class RESCAL(ScoreFunction):
+    """`h' M_r t` with a matrix for each relation.
+
+    References:
+        - Nickel et al., A Three-Way Model for Collective Learning on Multi-Relational Data,
+          ICML 2011
+    """
+
+    multilinear = True
+
+    def relation_tables(self) -> dict[str, tuple[int, ...]]:
+        """Returns the shape of `M_r`."""
+        return {"relation": (self.embedding_dim, self.embedding_dim)}
+
+    def tail_queries(self, heads: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns `M_r' h`."""
+        return tf.linalg.matvec(self._matrices(folded), heads, transpose_a=True)
+
+    def head_queries(self, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns `M_r t`."""
+        return tf.linalg.matvec(self._matrices(folded), tails)
+
+    def _matrices(self, folded: tf.Tensor) -> tf.Tensor:
+        return tf.reshape(folded, [-1, self.embedding_dim, self.embedding_dim])

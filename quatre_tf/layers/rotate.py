@@ -1,0 +1,57 @@
+"""RotatE: relations as rotations of complex numbers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import keras
+import tensorflow as tf
+
+from quatre_tf.layers.complex import multiply
+from quatre_tf.layers.score_function import ScoreFunction
+from quatre_tf.similarities import COMPLEX_MODULUS, EUCLIDEAN, Similarity
+from quatre_tf.validation import check_choice
+
+
+@keras.saving.register_keras_serializable("quatre_tf")
+class RotatE(ScoreFunction):
+    """The negative length of `h e^(i phase) - t`, complex numbers stored `[real | imaginary]`.
+
+    Args:
+        num_relations: See `ScoreFunction`.
+        embedding_dim: Complex numbers per embedding.
+        norm: 2: the Euclidean norm of the difference, as PyKEEN has it; 1: the sum of the moduli,
+            as in the authors' code.
+
+    References:
+        - Sun et al., RotatE: Knowledge Graph Embedding by Relational Rotation in Complex Space,
+          ICLR 2019
+    """
+
+    entity_components = 2
+    similarities: ClassVar[Mapping[int, Similarity]] = {1: COMPLEX_MODULUS, 2: EUCLIDEAN}
+
+    def __init__(self, num_relations: int, embedding_dim: int, norm: int = 2, **kwargs: Any):
+        super().__init__(num_relations, embedding_dim, **kwargs)
+        self.norm = check_choice("norm", norm, tuple(self.similarities))
+        self.similarity = self.similarities[norm]
+
+    def relation_tables(self) -> dict[str, tuple[int, ...]]:
+        """Returns the shape of the phases, in radians."""
+        return {"phase": (self.embedding_dim,)}
+
+    def fold(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
+        """Returns `e^(i phase)`."""
+        return tf.concat([tf.cos(rows[0]), tf.sin(rows[0])], axis=-1)
+
+    def tail_queries(self, heads: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns `h e^(i phase)`."""
+        return multiply(heads, folded)
+
+    def head_queries(self, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns `t e^(-i phase)`."""
+        real, imaginary = tf.split(folded, 2, axis=-1)
+        return multiply(tails, tf.concat([real, -imaginary], axis=-1))
+
+    def get_config(self) -> dict:
+        """Returns the constructor's arguments."""
+        return {**super().get_config(), "norm": self.norm}

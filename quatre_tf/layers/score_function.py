@@ -1,0 +1,248 @@
+"""What a score function is: relation tables, and pure functions of rows that make queries."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from quatre_tf.similarities import DOT, Similarity
+from quatre_tf.sparse_rows import gather_distinct
+from quatre_tf.validation import check_positive
+
+
+class ScoreFunction(keras.layers.Layer):
+    """Scores a triple by comparing a query, made of an entity and a relation, with an entity row.
+
+    A subclass names its relation tables and says how rows become queries. All its mathematics is
+    pure functions of rows, so that training, ranking, serving and adding entities need nothing
+    else. Gradients come from TensorFlow.
+
+    Example:
+        class DistMult(ScoreFunction):
+            multilinear = True
+
+            def tail_queries(self, heads, folded):
+                return heads * folded
+
+            def head_queries(self, tails, folded):
+                return tails * folded
+
+    Args:
+        num_relations: Rows of the relation tables; twice the number of relations in a reciprocal
+            model.
+        embedding_dim: Components per embedding.
+        embeddings_initializer: Initializer of every table.
+
+    Attributes:
+        entity_components: Floats per component: an entity has `entity_components * embedding_dim`.
+        multilinear: Whether a score is linear in each of the head's row, the folded relation and
+            the tail's row. Entities can then be added, and relations predicted.
+        similarity: How a query is compared with an entity row.
+
+    Raises:
+        ValueError: A size is not a positive integer.
+    """
+
+    entity_components: ClassVar[int] = 1
+    multilinear: ClassVar[bool] = False
+    similarity: Similarity = DOT
+
+    def __init__(
+        self,
+        num_relations: int,
+        embedding_dim: int,
+        embeddings_initializer: Any = "glorot_uniform",
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.num_relations = check_positive("num_relations", num_relations)
+        self.embedding_dim = check_positive("embedding_dim", embedding_dim)
+        self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
+        self._weights_by_name: dict[str, keras.Variable] = {}
+
+    @property
+    def entity_width(self) -> int:
+        """Floats per entity."""
+        return self.entity_components * self.embedding_dim
+
+    def relation_tables(self) -> dict[str, tuple[int, ...]]:
+        """Returns the shape of a relation's entry in each table, by the name of the table."""
+        return {"relation": (self.entity_width,)}
+
+    def fold(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
+        """Returns what queries need of relations, `[k, width]`; by default their row.
+
+        Args:
+            rows: `[k, floats]` of each table, in the order of `relation_tables`.
+        """
+        return rows[0]
+
+    def tail_queries(self, heads: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns the queries `[batch, width]` that tails are compared with.
+
+        Args:
+            heads: Entity rows `[batch, entity_width]`.
+            folded: `[batch, ...]` of `fold`.
+        """
+        raise NotImplementedError
+
+    def head_queries(self, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns the queries `[batch, width]` that heads are compared with, with the same scores.
+
+        A score function without it predicts heads through reciprocal relations only.
+        """
+        raise NotImplementedError
+
+    @property
+    def has_head_queries(self) -> bool:
+        """Whether heads can be predicted without reciprocal relations."""
+        return type(self).head_queries is not ScoreFunction.head_queries
+
+    @property
+    def tables(self) -> dict[str, keras.Variable]:
+        """The relation tables by name, each `[num_relations, floats]`."""
+        return dict(self._weights_by_name)
+
+    def build(self, input_shape: Any = None) -> None:
+        """Creates the tables; the shape of the ids does not matter."""
+        for name, shape in self.relation_tables().items():
+            self._weights_by_name[name] = self.add_weight(
+                name=name,
+                shape=(self.num_relations, int(np.prod(shape))),
+                # A clone: a seeded initializer shared by the tables would give them equal values.
+                initializer=self.embeddings_initializer.clone(),
+                autocast=False,
+            )
+        super().build(input_shape)
+
+    def lookup(self, relation_ids: tf.Tensor) -> list[tf.Tensor]:
+        """Returns the raw rows `[batch, floats]` of each table."""
+        # Of the raw variable: `tf.gather` on a Keras variable copies the whole table.
+        tables = self._weights_by_name.values()
+        return [tf.nn.embedding_lookup(table.value, relation_ids) for table in tables]
+
+    def folded(self, relation_ids: tf.Tensor | None = None) -> tf.Tensor:
+        """Returns `fold` of some relations, each folded once, or of all of them."""
+        if relation_ids is None:
+            return self.fold([tf.convert_to_tensor(t.value) for t in self.tables.values()])
+        return gather_distinct(lambda ids: self.fold(self.lookup(ids)), relation_ids)
+
+    def call(self, relation_ids: tf.Tensor) -> tf.Tensor:
+        """Returns `fold` of relations `[batch]`, `[batch, width]` in the compute dtype."""
+        return tf.cast(self.folded(relation_ids), self.compute_dtype)
+
+    def compute_output_shape(self, input_shape: Any) -> tuple:
+        """Returns `(*input_shape, width)`."""
+        widths = [int(np.prod(shape)) for shape in self.relation_tables().values()]
+        return (*input_shape, self.fold([tf.zeros([1, width]) for width in widths]).shape[-1])
+
+    def queries(
+        self, entities: tf.Tensor, folded: tf.Tensor, is_head: tf.Tensor | None = None
+    ) -> tf.Tensor:
+        """Returns tail queries, or head queries where `is_head` `[batch]` says so."""
+        tail_queries = self.tail_queries(entities, folded)
+        if is_head is None:
+            return tail_queries
+        head_queries = self.head_queries(entities, folded)
+        return tf.where(is_head[:, tf.newaxis], head_queries, tail_queries)
+
+    # Compiled, because a query is many elementwise operations that XLA makes one pass.
+
+    @tf.function(jit_compile=True)
+    def compiled_queries(
+        self, entities: tf.Tensor, folded: tf.Tensor, is_head: tf.Tensor | None
+    ) -> tf.Tensor:
+        """`queries`, compiled."""
+        return self.queries(entities, folded, is_head)
+
+    @tf.function(jit_compile=True)
+    def query_gradients(
+        self,
+        entities: tf.Tensor,
+        folded: tf.Tensor,
+        is_head: tf.Tensor | None,
+        upstream: tf.Tensor,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the gradients of entities and folded relations for that of their queries."""
+        with tf.GradientTape() as tape:
+            tape.watch([entities, folded])
+            queries = self.queries(entities, folded, is_head)
+        return tape.gradient(queries, [entities, folded], output_gradients=upstream)
+
+    @tf.function(jit_compile=True)
+    def both_queries(
+        self, heads: tf.Tensor, tails: tf.Tensor, folded: tf.Tensor, relation_index: tf.Tensor
+    ) -> tf.Tensor:
+        """Returns the tail and the head query of triples, `[batch, 2, width]`.
+
+        Args:
+            heads: `[batch, entity_width]`.
+            tails: `[batch, any, entity_width]`, the tail first: it is never copied out.
+            folded: `[k, ...]`.
+            relation_index: `[batch]`, the row of `folded` of each triple.
+        """
+        return self._both_queries(heads, tails[:, 0], tf.gather(folded, relation_index))
+
+    @tf.function(jit_compile=True)
+    def both_query_gradients(
+        self,
+        heads: tf.Tensor,
+        tails: tf.Tensor,
+        folded: tf.Tensor,
+        relation_index: tf.Tensor,
+        upstream: tf.Tensor,
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Returns the gradients of heads, tails and folded relations `[batch, ...]`.
+
+        Args:
+            heads: As for `both_queries`.
+            tails: As for `both_queries`.
+            folded: As for `both_queries`.
+            relation_index: As for `both_queries`.
+            upstream: `[batch, 2, width]`, the gradient of `both_queries`.
+        """
+        rows = heads, tails[:, 0], tf.gather(folded, relation_index)
+        with tf.GradientTape() as tape:
+            tape.watch(rows)
+            queries = self._both_queries(*rows)
+        return tape.gradient(queries, rows, output_gradients=upstream)
+
+    def _both_queries(self, heads: tf.Tensor, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        return tf.stack(
+            [self.tail_queries(heads, folded), self.head_queries(tails, folded)], axis=1
+        )
+
+    @tf.function(jit_compile=True)
+    def relation_derivatives(
+        self, heads: tf.Tensor, tails: tf.Tensor, folded_width: int
+    ) -> tf.Tensor:
+        """Returns the derivative of scores by the folded relation, `[batch, folded_width]`.
+
+        A multilinear score is the dot product of this and the folded relation.
+        """
+        folded = tf.zeros([tf.shape(heads)[0], folded_width], heads.dtype)
+        with tf.GradientTape() as tape:
+            tape.watch(folded)
+            scores = self.similarity.pairs(self.tail_queries(heads, folded), tails)
+        return tape.gradient(scores, folded)
+
+    @tf.function(jit_compile=True)
+    def end_gradients(
+        self, heads: tf.Tensor, tails: tf.Tensor, folded: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the derivatives of scores by heads and tails, both `[batch, entity_width]`."""
+        with tf.GradientTape() as tape:
+            tape.watch([heads, tails])
+            scores = self.similarity.pairs(self.tail_queries(heads, folded), tails)
+        return tape.gradient(scores, [heads, tails])
+
+    def get_config(self) -> dict:
+        """Returns the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "num_relations": self.num_relations,
+            "embedding_dim": self.embedding_dim,
+            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
+        }

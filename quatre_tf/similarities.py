@@ -1,0 +1,314 @@
+"""How a query is compared with candidate rows: the one thing a score is made of besides the query.
+
+A score function turns (entity, relation) into a query row. A similarity compares queries with rows
+of the entity table; higher is more similar. Training, ranking and serving use nothing else.
+
+Distances are compared tile by tile: memory never holds `[queries, candidates, width]`.
+"""
+
+import abc
+import math
+from typing import ClassVar
+
+import tensorflow as tf
+
+# Components whose terms are added in one pass over a tile: the sum is written once for all of them.
+_UNROLLED = 16
+# Squared distances below this share of the squared norms lose digits to cancellation.
+_CANCELS = 2.0**-6
+# Far below the square of any distance that matters.
+_TINY = 1e-30
+# Pairs whose distance is computed by subtraction at once.
+_PAIRS_AT_ONCE = 1 << 14
+
+
+class Similarity(abc.ABC):
+    """Compares queries with candidate rows.
+
+    Attributes:
+        linear: Whether a score is the dot product of query and row. Gradients then have a closed
+            form, and entities can be added without training.
+        dtype: The dtype that scores are computed in.
+    """
+
+    linear: ClassVar[bool] = False
+    dtype: ClassVar[tf.DType] = tf.float32
+
+    @abc.abstractmethod
+    def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        """Returns scores `[...]` of queries `[..., width]` and rows that broadcast against them."""
+
+    @abc.abstractmethod
+    def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+        """Returns the scores `[num_rows, batch]` of rows and queries `[batch, width]`."""
+
+    def portable_tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+        """Returns `tile` by standard operations only, for models that are served."""
+        return self.tile(rows, queries)
+
+    @abc.abstractmethod
+    def tile_gradients(
+        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the gradients of rows and of queries for that of their scores.
+
+        Args:
+            rows: `[num_rows, width]`.
+            queries: `[batch, width]`.
+            upstream: `[num_rows, batch]`, the gradient of `tile`.
+        """
+
+
+class Dot(Similarity):
+    """The dot product."""
+
+    linear = True
+
+    def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        """Returns `query . row`."""
+        return tf.reduce_sum(queries * rows, axis=-1)
+
+    def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+        """Returns one matrix product."""
+        # The queries are transposed, not the table, which is by far the larger one.
+        return tf.linalg.matmul(rows, tf.transpose(queries))
+
+    def tile_gradients(
+        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns two matrix products."""
+        return (
+            tf.linalg.matmul(upstream, queries),
+            tf.linalg.matmul(upstream, rows, transpose_a=True),
+        )
+
+
+class Euclidean(Similarity):
+    """The negative Euclidean distance.
+
+    A tile is one matrix product, by `|q - t|^2 = |q|^2 - 2 q . t + |t|^2`. Where that cancels, the
+    distance is computed again by subtraction.
+    """
+
+    def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        """Returns `-|q - t|`."""
+        return -_root(tf.reduce_sum(tf.square(queries - rows), axis=-1))
+
+    def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+        """Returns `-|q - t|` of all pairs."""
+        squares, norms = _squared_distances(rows, queries)
+        places = tf.where(squares < _CANCELS * norms)
+        scores = -_root(squares)
+        return tf.tensor_scatter_nd_update(scores, places, self._subtracted(rows, queries, places))
+
+    def _subtracted(self, rows: tf.Tensor, queries: tf.Tensor, places: tf.Tensor) -> tf.Tensor:
+        """Returns the scores `[k]` of pairs `[k, 2]` of a row and a query."""
+
+        def add(start: tf.Tensor, scores: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            row_ids, query_ids = tf.unstack(places[start : start + _PAIRS_AT_ONCE], axis=1)
+            found = self.pairs(tf.gather(queries, query_ids), tf.gather(rows, row_ids))
+            return start + _PAIRS_AT_ONCE, tf.concat([scores, found], axis=0)
+
+        _, scores = tf.while_loop(
+            lambda start, _: start < tf.shape(places)[0],
+            add,
+            (tf.constant(0), tf.zeros([0], rows.dtype)),
+            shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])),
+            parallel_iterations=1,
+        )
+        return scores
+
+    def tile_gradients(
+        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns `-(q - t) / |q - t|`, summed: two matrix products."""
+        squares, norms = _squared_distances(rows, queries)
+        # A distance of zero has no direction; one lost to cancellation gets a bounded gradient.
+        weights = upstream * tf.math.rsqrt(tf.maximum(squares, 1e-6 * norms + _TINY))
+        return (
+            tf.linalg.matmul(weights, queries) - tf.reduce_sum(weights, 1)[:, tf.newaxis] * rows,
+            tf.linalg.matmul(weights, rows, transpose_a=True)
+            - tf.reduce_sum(weights, 0)[:, tf.newaxis] * queries,
+        )
+
+
+def _squared_distances(rows: tf.Tensor, queries: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns `|q - t|^2` by a matrix product, and `|q|^2 + |t|^2`, both `[num_rows, batch]`."""
+    norms = (
+        tf.reduce_sum(tf.square(rows), axis=1)[:, tf.newaxis]
+        + tf.reduce_sum(tf.square(queries), axis=1)[tf.newaxis]
+    )
+    return norms - 2.0 * tf.linalg.matmul(rows, tf.transpose(queries)), norms
+
+
+def _root(squares: tf.Tensor) -> tf.Tensor:
+    """Returns the root of sums of squares; where it is zero, so is the gradient."""
+    return tf.sqrt(tf.maximum(squares, _TINY))
+
+
+class Separable(Similarity):
+    """The negative sum of a term of each component of the difference between query and row.
+
+    A component is one float, or `parts` of them: part p of component j is element
+    `p * width / parts + j`.
+
+    Attributes:
+        parts: Floats per component.
+    """
+
+    parts: ClassVar[int] = 1
+
+    @abc.abstractmethod
+    def term(self, *differences: tf.Tensor) -> tf.Tensor:
+        """Returns the term of components whose parts differ by tensors of one shape."""
+
+    @abc.abstractmethod
+    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        """Returns the derivative of `term` by each difference."""
+
+    def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        """Returns minus the sum of the terms."""
+        return -tf.reduce_sum(self.term(*tf.split(queries - rows, self.parts, axis=-1)), axis=-1)
+
+    @tf.function(jit_compile=True)
+    def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+        """Returns minus the sum of the terms of all pairs."""
+        return self.portable_tile(rows, queries)
+
+    def portable_tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+        """Returns `tile` by standard operations.
+
+        Component by component: compiled, that is eight times as quick as a sum over the last axis
+        of all differences, which is not vectorized.
+        """
+        rows, queries = self._by_component(rows), self._by_component(queries)
+
+        def add(start: tf.Tensor, sums: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            for j in range(_UNROLLED):
+                sums -= self.term(*self._differences(rows, queries, start + j))
+            return start + _UNROLLED, sums
+
+        nothing = tf.zeros([tf.shape(rows)[2], tf.shape(queries)[2]], rows.dtype)
+        _, sums = tf.while_loop(
+            lambda start, _: start < rows.shape[1],
+            add,
+            (tf.constant(0), nothing),
+            parallel_iterations=1,
+        )
+        return sums
+
+    @tf.function(jit_compile=True)
+    def tile_gradients(
+        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns sums of the slopes by the upstream gradient."""
+        rows_by_component, queries_by_component = map(self._by_component, (rows, queries))
+
+        def of_component(component: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            differences = self._differences(rows_by_component, queries_by_component, component)
+            weighted = [upstream * slope for slope in self.slopes(*differences)]
+            return (
+                tf.stack([tf.reduce_sum(part, axis=1) for part in weighted]),
+                tf.stack([-tf.reduce_sum(part, axis=0) for part in weighted]),
+            )
+
+        components = tf.range(rows.shape[1] // self.parts)
+        found = tf.map_fn(of_component, components, fn_output_signature=(rows.dtype, rows.dtype))
+        # [components, parts, n] -> [n, width]
+        of_rows, of_queries = (
+            tf.reshape(tf.transpose(gradient, [2, 1, 0]), tf.shape(given))
+            for gradient, given in zip(found, (rows, queries), strict=True)
+        )
+        return of_rows, of_queries
+
+    def _by_component(self, rows: tf.Tensor) -> tf.Tensor:
+        """Returns `[parts, components, n]` of rows `[n, width]`, filled up to whole passes."""
+        components = rows.shape[1] // self.parts
+        split = tf.reshape(tf.transpose(rows), [self.parts, components, tf.shape(rows)[0]])
+        return tf.pad(split, [[0, 0], [0, -components % _UNROLLED], [0, 0]])
+
+    def _differences(
+        self, rows: tf.Tensor, queries: tf.Tensor, component: tf.Tensor
+    ) -> list[tf.Tensor]:
+        return [
+            queries[part, component][tf.newaxis] - rows[part, component][:, tf.newaxis]
+            for part in range(self.parts)
+        ]
+
+
+class Manhattan(Separable):
+    """The negative L1 distance."""
+
+    def term(self, *differences: tf.Tensor) -> tf.Tensor:
+        """Returns `|x|`."""
+        return tf.abs(differences[0])
+
+    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        """Returns the sign of x."""
+        return (tf.sign(differences[0]),)
+
+
+class ComplexModulus(Separable):
+    """The negative sum of the moduli of complex differences; rows are `[real | imaginary]`."""
+
+    parts = 2
+
+    def term(self, *differences: tf.Tensor) -> tf.Tensor:
+        """Returns `|x + iy|`."""
+        real, imaginary = differences
+        return _root(tf.square(real) + tf.square(imaginary))
+
+    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        """Returns `x / |x + iy|` and `y / |x + iy|`, 0 at the origin."""
+        scale = tf.math.rsqrt(tf.maximum(tf.add_n([tf.square(d) for d in differences]), _TINY))
+        return tuple(difference * scale for difference in differences)
+
+
+class Torus(Separable):
+    """`-2 sum delta`, delta the distance of each difference to the nearest integer (TorusE, L1)."""
+
+    def term(self, *differences: tf.Tensor) -> tf.Tensor:
+        """Returns twice the distance to the nearest integer."""
+        return 2.0 * tf.abs(_wrapped(differences[0]))
+
+    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        """Returns 2 or -2, by the side of the nearest integer."""
+        return (2.0 * tf.sign(_wrapped(differences[0])),)
+
+
+class SquaredTorus(Separable):
+    """`-4 sum delta^2` (TorusE, L2)."""
+
+    def term(self, *differences: tf.Tensor) -> tf.Tensor:
+        """Returns four times the squared distance to the nearest integer."""
+        return 4.0 * tf.square(_wrapped(differences[0]))
+
+    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        """Returns eight times the signed distance to the nearest integer."""
+        return (8.0 * _wrapped(differences[0]),)
+
+
+class ChordTorus(Separable):
+    """`-sum (2 - 2 cos(2 pi delta)) / 4`, chords of the circle each component is (TorusE, eL2)."""
+
+    def term(self, *differences: tf.Tensor) -> tf.Tensor:
+        """Returns `sin(pi delta)^2`."""
+        return tf.square(tf.sin(math.pi * _wrapped(differences[0])))
+
+    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        """Returns `pi sin(2 pi delta)`."""
+        return (math.pi * tf.sin(2.0 * math.pi * _wrapped(differences[0])),)
+
+
+def _wrapped(difference: tf.Tensor) -> tf.Tensor:
+    """Returns the signed distance to the nearest integer, in [-1/2, 1/2]."""
+    return difference - tf.round(difference)
+
+
+DOT = Dot()
+EUCLIDEAN = Euclidean()
+MANHATTAN = Manhattan()
+COMPLEX_MODULUS = ComplexModulus()
+TORUS = Torus()
+SQUARED_TORUS = SquaredTorus()
+CHORD_TORUS = ChordTorus()

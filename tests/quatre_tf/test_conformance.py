@@ -1,0 +1,289 @@
+"""What every score function must do. A new one is declared in `tests/systems.py`, nothing else."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from quatre_tf import KGEModel, from_tables
+from quatre_tf.data.candidate_sets import CANDIDATE_SETS
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.layers.registry import SCORE_FUNCTIONS
+from quatre_tf.objectives.candidate_softmax import candidate_softmax_objective
+from quatre_tf.objectives.query_objective import QueryBatch, SoftmaxOptions
+from quatre_tf.objectives.sampled_logistic import SampledBatch, sampled_logistic_objective
+from quatre_tf.objectives.sampled_softmax import Candidates, sampled_softmax_objective
+from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf.ranking.tiles import top_k
+from tests import systems
+from tests.golden import folder_from
+
+ENTITIES, RELATIONS, DIM = 6, 2, 2
+
+
+@pytest.fixture(params=systems.CASES, ids=str)
+def case(request):
+    return request.param
+
+
+def make(case, reciprocal=False, num_entities=ENTITIES, dim=DIM, seed=7):
+    """A model with random tables of the size of trained ones."""
+    model = KGEModel(
+        num_entities, RELATIONS, dim, case.name, reciprocal, options=dict(case.options)
+    )
+    rng = np.random.default_rng(seed)
+    model.assign_tables({n: rng.normal(size=t.shape) for n, t in model.tables().items()})
+    return model
+
+
+def test_every_registered_score_function_has_a_case():
+    assert {case.name for case in systems.CASES} == set(SCORE_FUNCTIONS)
+
+
+def test_the_registry_says_what_is_multilinear(case):
+    assert make(case).score_function.multilinear == SCORE_FUNCTIONS[case.name].multilinear
+
+
+def test_all_scoring_paths_agree_with_numpy(case, rng):
+    model = make(case)
+    heads, relations, tails = rng.integers(0, [ENTITIES, RELATIONS, ENTITIES], [20, 3]).T
+    everyone = np.arange(ENTITIES)
+    tables = model.tables()
+    of_triples = systems.scores(case, tables, heads, relations, tails)
+    of_tails = systems.scores(case, tables, heads[:, None], relations[:, None], everyone)
+    of_heads = systems.scores(case, tables, everyone, relations[:, None], tails[:, None])
+    tolerance = {"rtol": 1e-5, "atol": 1e-5}
+    triples = np.stack([heads, relations, tails], axis=1)
+    np.testing.assert_allclose(model(triples), of_triples, **tolerance)
+    np.testing.assert_allclose(model.score_tails(heads, relations), of_tails, **tolerance)
+    np.testing.assert_allclose(model.score_heads(relations, tails), of_heads, **tolerance)
+    queries, rows = model.tail_queries(heads, relations), model.entities.embeddings.value
+    for portable in (False, True):
+        best, ids = top_k(
+            model.score_function.similarity, rows, queries, ENTITIES, portable=portable
+        )
+        order = np.argsort(-of_tails, axis=1, kind="stable")
+        np.testing.assert_allclose(best, np.take_along_axis(of_tails, order, 1), **tolerance)
+        np.testing.assert_allclose(np.take_along_axis(of_tails, ids.numpy(), 1), best, **tolerance)
+
+
+def test_golden_scores(case):
+    """Scores of public implementations, in float64."""
+    if case.golden is None:
+        return
+    with np.load(folder_from("QUATRE_GOLDEN_DIR") / "systems" / f"{case.golden}.npz") as file:
+        arrays = dict(file)
+    tables = {k.removeprefix("table_"): v for k, v in arrays.items() if k.startswith("table_")}
+    model = from_tables(case.name, tables, **case.options)
+    heads, relations, tails = (arrays[name] for name in ("heads", "relations", "tails"))
+    tolerance = {"rtol": 1e-5, "atol": 1e-5}
+    np.testing.assert_allclose(
+        model.score_triples(heads, relations, tails), arrays["scores"], **tolerance
+    )
+    first = slice(0, len(arrays["tail_scores"]))
+    found = model.score_tails(heads[first], relations[first])
+    np.testing.assert_allclose(found, arrays["tail_scores"], **tolerance)
+    found = model.score_heads(relations[first], tails[first])
+    np.testing.assert_allclose(found, arrays["head_scores"], **tolerance)
+    for name, table in model.tables().items():
+        np.testing.assert_array_equal(table, tables[name])
+
+
+def test_tables_of_other_shapes_are_refused(case):
+    tables = make(case).tables()
+    name = list(tables)[-1]
+    with pytest.raises(ValueError, match=f"must have the shapes .*{name}"):
+        from_tables(case.name, {**tables, name: tables[name][..., :1]}, **case.options)
+    with pytest.raises(ValueError, match="must hold `entity`"):
+        from_tables(case.name, {name: tables[name]}, **case.options)
+
+
+def test_config_and_file_round_trip(case, tmp_path):
+    model = make(case, reciprocal=True)
+    config = model.get_config()
+    assert type(model).from_config(json.loads(json.dumps(config))).get_config() == config
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    for name, table in model.tables().items():
+        np.testing.assert_array_equal(loaded.tables()[name], table)
+    layer = type(model.score_function).from_config(model.score_function.get_config())
+    assert layer.get_config() == model.score_function.get_config()
+
+
+# Two queries for tails and one for heads, with 1, 2 and 2 targets.
+QUERIES = {
+    "entities": [0, 3, 4],
+    "relations": [1, 0, RELATIONS + 1],
+    "counts": [1, 2, 2],
+    "rows": [0, 1, 1, 2, 2],
+    "targets": [2, 1, 5, 0, 3],
+}
+POSITIVES = {"heads": [0, 1], "relations": [1, 0], "tails": [2, 4]}
+CORRUPTED, TAIL_CORRUPTED = [[5, 3], [0, 2]], [[True, False], [True, True]]
+CANDIDATES = [0, 1, 4]
+
+
+def log_sum(values):
+    return np.log(np.exp(values).sum())
+
+
+def query_loss(case, tables, reciprocal, candidates):
+    """The sum of cross-entropies, query by query; candidates None: all entities."""
+    total, everyone = 0.0, np.arange(ENTITIES)
+    for row, entity in enumerate(QUERIES["entities"]):
+        relation = QUERIES["relations"][row]
+        if reciprocal or relation < RELATIONS:
+            scores = systems.scores(case, tables, entity, relation, everyone)
+        else:
+            scores = systems.scores(case, tables, everyone, relation - RELATIONS, entity)
+        targets = [t for r, t in zip(QUERIES["rows"], QUERIES["targets"], strict=True) if r == row]
+        if candidates is None:
+            normalizer = log_sum(scores)
+        else:
+            others = [e for e in candidates if e not in targets]
+            raised = scores[others] + np.log(ENTITIES / len(candidates))
+            normalizer = log_sum(np.concatenate([scores[targets], raised]))
+        total += sum(normalizer - scores[target] for target in targets)
+    return total
+
+
+def logistic_loss(case, tables):
+    total = 0.0
+    for i, (head, relation, tail) in enumerate(zip(*POSITIVES.values(), strict=True)):
+        rows = [(head, tail, 1)]
+        for entity, is_tail in zip(CORRUPTED[i], TAIL_CORRUPTED[i], strict=True):
+            rows.append((head, entity, -1) if is_tail else (entity, tail, -1))
+        for h, t, label in rows:
+            score = systems.scores(case, tables, h, relation, t)
+            total += np.log1p(np.exp(-label * score))
+    return total / 6
+
+
+def slopes(loss, tables):
+    """Central differences in float64."""
+    gradients = {name: np.zeros(table.shape) for name, table in tables.items()}
+    for name, table in tables.items():
+        for place in np.ndindex(table.shape):
+            values = []
+            for step in (1e-5, -1e-5):
+                moved = {**tables, name: table.copy()}
+                moved[name][place] += step
+                values.append(loss(moved))
+            gradients[name][place] = (values[0] - values[1]) / 2e-5
+    return gradients
+
+
+def check_gradients(model, objective, loss):
+    tables = {name: table.astype(np.float64) for name, table in model.tables().items()}
+    np.testing.assert_allclose(objective.loss, loss(tables), rtol=1e-5)
+    expected = slopes(loss, tables)
+    for gradient, name in zip(objective.gradients, tables, strict=True):
+        if isinstance(gradient, tf.IndexedSlices):
+            dense = np.zeros([len(tables[name]), gradient.values.shape[1]])
+            dense[gradient.indices.numpy()] = gradient.values
+            gradient = dense
+        found = np.reshape(gradient, tables[name].shape)
+        np.testing.assert_allclose(found, expected[name], rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+def query_batch():
+    return QueryBatch(**{name: tf.constant(column) for name, column in QUERIES.items()})
+
+
+@pytest.mark.parametrize("reciprocal", [True, False], ids=["reciprocal", "one relation"])
+def test_gradients_of_the_softmax_objectives(case, reciprocal):
+    model, batch = make(case, reciprocal), query_batch()
+    objective = candidate_softmax_objective(model, batch, SoftmaxOptions(), num_targets=1)
+    check_gradients(model, objective, lambda t: query_loss(case, t, reciprocal, None))
+    hits = [[2, 0], [1, 1]]  # of the targets, 0 of query 2 and 1 of query 1 are candidates
+    candidates = Candidates(tf.constant(CANDIDATES), tf.constant(hits))
+    objective = sampled_softmax_objective(model, batch, candidates, SoftmaxOptions(), num_targets=1)
+    check_gradients(model, objective, lambda t: query_loss(case, t, reciprocal, CANDIDATES))
+
+
+def test_gradients_of_the_logistic_objective(case):
+    model = make(case)
+    columns = [tf.constant(column) for column in POSITIVES.values()]
+    batch = SampledBatch(*columns, tf.constant(CORRUPTED), tf.constant(TAIL_CORRUPTED))
+    objective = sampled_logistic_objective(model, batch, l2=0.0, num_triples=6)
+    check_gradients(model, objective, lambda t: logistic_loss(case, t))
+
+
+def test_relation_prediction_is_for_multilinear_scores(case):
+    model, options = make(case, reciprocal=True), SoftmaxOptions(relation_prediction=0.5)
+    if not model.score_function.multilinear:
+        with pytest.raises(ValueError, match="multilinear score functions only"):
+            candidate_softmax_objective(model, query_batch(), options, num_targets=1)
+        return
+    objective = candidate_softmax_objective(model, query_batch(), options, num_targets=1)
+
+    def loss(tables):
+        total, everything = query_loss(case, tables, True, None), np.arange(2 * RELATIONS)
+        for row, target in zip(QUERIES["rows"], QUERIES["targets"], strict=True):
+            entity, relation = QUERIES["entities"][row], QUERIES["relations"][row]
+            scores = systems.scores(case, tables, entity, everything, target)
+            total += 0.5 * (log_sum(scores) - scores[relation])
+        return total
+
+    check_gradients(model, objective, loss)
+
+
+def test_ranks_equal_a_naive_ranking(case):
+    """A random graph with equal entities: candidate by candidate, in all three candidate sets."""
+    rng = np.random.default_rng(5)
+    splits = [rng.integers(0, [9, RELATIONS, 9], [n, 3], np.int32) for n in (14, 5, 12)]
+    names = Vocabulary([f"e{i}" for i in range(9)]), Vocabulary(["x", "y"], "relation")
+    graph = Graph("random", *names, *splits)
+    model = make(case, num_entities=9)
+    tables = model.tables()
+    tables["entity"][[3, 7]] = tables["entity"][1]
+    model.assign_tables(tables)
+    ranks = Evaluator(graph, candidates=CANDIDATE_SETS).rank(model, "test")
+    known = {tuple(triple) for triple in graph.known.tolist()}
+    for name in CANDIDATE_SETS:
+        seen = graph.train if name.startswith("train") else graph.known
+        for side, place in (("head", 0), ("tail", 2)):
+            counts = ranks.counts[name][side]
+            for row, triple in enumerate(graph.test.tolist()):
+                everyone = [(*triple[:place], e, *triple[place + 1 :]) for e in range(9)]
+                scores = systems.scores(case, tables, *np.transpose(everyone))
+                scores = np.round(scores, 9)
+                members = set(range(9))
+                if name != "all":
+                    members = set(seen[seen[:, 1] == triple[1], place].tolist())
+                others = [e for e in members if everyone[e] not in known]
+                better = sum(scores[e] > scores[triple[place]] for e in others)
+                equal = sum(scores[e] == scores[triple[place]] for e in others)
+                assert (counts.better[row], counts.equal[row]) == (better, equal), (name, triple)
+
+
+@pytest.mark.parametrize("strategy", ["mirrored"], indirect=True)
+def test_two_replicas_train_as_one(case, strategy):
+    """Each takes some of the queries; the sums of their gradients are those of the whole batch."""
+    batch = query_batch()
+    whole = candidate_softmax_objective(make(case, True), batch, SoftmaxOptions(), num_targets=5)
+    with strategy.scope():
+        model = make(case, True)
+    parts = [
+        QueryBatch(*(column[:1] for column in batch)),
+        QueryBatch(*(column[1:] for column in batch[:3]), batch.rows[1:] - 1, batch.targets[1:]),
+    ]
+
+    @tf.function
+    def step():
+        def replica(part):
+            objective = candidate_softmax_objective(model, part, SoftmaxOptions(), num_targets=5)
+            return [tf.convert_to_tensor(objective.loss), objective.gradients[0]]
+
+        distributed = strategy.experimental_distribute_values_from_function(
+            lambda context: parts[context.replica_id_in_sync_group]
+        )
+        found = strategy.run(replica, (distributed,))
+        return [strategy.reduce("SUM", part, axis=None) for part in found]
+
+    loss, gradient = step()
+    np.testing.assert_allclose(loss, whole.loss, rtol=1e-5)
+    np.testing.assert_allclose(gradient, whole.gradients[0], rtol=1e-4, atol=1e-6)

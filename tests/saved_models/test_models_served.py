@@ -1,0 +1,66 @@
+"""Every score function is served: in both loaders, with the scores and ranks of its formula."""
+
+import numpy as np
+import pytest
+
+from quatre_tf import KGEModel
+from quatre_tf.errors import DataError
+from quatre_tf.run import Trained
+from saved_models.exporting import export_scorer
+from saved_models.folding import fold_in
+from saved_models.scorer import build_scorer
+from tests import systems
+from tests.serving import LOADERS
+
+# Served alike whatever the structure or the quaternion variant is.
+CASES = {(case.name, str(case.options.get("norm"))): case for case in systems.CASES}.values()
+
+
+@pytest.fixture(params=CASES, ids=str)
+def case(request):
+    return request.param
+
+
+@pytest.fixture
+def model(case, graph):
+    model = KGEModel(
+        graph.num_entities, graph.num_relations, 2, case.name, options=dict(case.options)
+    )
+    rng = np.random.default_rng(11)
+    model.assign_tables({n: rng.normal(size=t.shape) for n, t in model.tables().items()})
+    return model
+
+
+def test_served_scores_and_ranks(case, model, graph, tmp_path):
+    path = export_scorer(build_scorer(model, graph), tmp_path)
+    heads, relations, tails = graph.test.T
+    names, everyone = graph.entities.names, np.arange(graph.num_entities)
+    scores = systems.scores(case, model.tables(), heads[:, None], relations[:, None], everyone)
+    known = {tuple(triple) for triple in graph.known.tolist()}
+    expected = [
+        1 + sum(row[e] > row[t] for e in everyone if (h, r, e) not in known)
+        for (h, r, t), row in zip(graph.test.tolist(), scores, strict=True)
+    ]
+    columns = {"head": names[heads], "relation": graph.relations.names[relations]}
+    for load in LOADERS.values():
+        with load(path) as ask:
+            ranks = ask("rank_tails", **columns, tail=names[tails])["rank"]
+            np.testing.assert_array_equal(ranks, expected)
+            found = ask("score_triples", **columns, tail=names[tails])["score"]
+            wanted = scores[np.arange(len(tails)), tails]
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+            options = {"top_k": 3, "filtered": False, "type_constrained": False}
+            best = ask("predict_tails", **columns, **options)["scores"]
+            order = np.sort(scores, axis=1)[:, :-4:-1]
+            np.testing.assert_allclose(best, order, rtol=1e-4, atol=1e-5)
+
+
+def test_entities_are_added_where_scores_are_linear(model, graph, tmp_path):
+    triples = np.array([["Aland", graph.relations.names[0], graph.entities.names[1]]], object)
+    trained = Trained(model, graph, tmp_path)
+    if model.score_function.multilinear:
+        added = fold_in(trained, triples)
+        assert added.model.num_entities == graph.num_entities + 1
+    else:
+        with pytest.raises(DataError, match="linear in an entity's embedding"):
+            fold_in(trained, triples)

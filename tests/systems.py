@@ -1,0 +1,125 @@
+"""The score functions in plain NumPy, from their papers, and the cases that tests share.
+
+A score function is declared here once; every conformance test then runs for it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tests import reference
+
+
+class Case(NamedTuple):
+    """A score function to test.
+
+    Attributes:
+        name: In the registry.
+        options: Of its constructor.
+        golden: Name of its file in `golden/systems`, None where there is none.
+    """
+
+    name: str
+    options: dict
+    golden: str | None = None
+
+    def __str__(self):
+        return self.golden or self.name
+
+
+CASES = [
+    Case("quatre", {"normalize_relations": True}),
+    Case("quate", {"normalize_relations": False}),
+    Case("quatre_head", {"normalize_relations": True}),
+    Case("quatre_tail", {"normalize_relations": True}),
+    Case("distmult", {}, "distmult"),
+    Case("complex", {}, "complex"),
+    Case("rescal", {}),
+    Case("transe", {"norm": 1}, "transe_l1"),
+    Case("transe", {"norm": 2}, "transe_l2"),
+    Case("rotate", {"norm": 1}),
+    Case("rotate", {"norm": 2}, "rotate"),
+    Case("toruse", {"norm": 1}, "toruse_l1"),
+    Case("toruse", {"norm": 2}, "toruse_l2"),
+    Case("toruse", {"norm": "el2"}, "toruse_el2"),
+    *[
+        Case("autosf", {"structure": name}, f"autosf_{name}")
+        for name in ("wn18rr", "fb15k237", "wn18", "fb15k")
+    ],
+]
+
+
+def scores(case, tables, heads, relations, tails):
+    """f(h, r, t) of ids that broadcast, in float64 and from unfolded formulas."""
+    tables = {name: np.asarray(table, np.float64) for name, table in tables.items()}
+    h, t = tables["entity"][heads], tables["entity"][tails]
+    rows = {name: table[relations] for name, table in tables.items() if name != "entity"}
+    return _SCORES[case.name](h, t, case.options, **rows)
+
+
+def _quaternions(h, t, options, relation, head_rotation=None, tail_rotation=None):
+    if not options["normalize_relations"]:
+        q = reference.split(relation)
+        return np.sum(reference.hamilton(reference.split(h), q) * reference.split(t), (-2, -1))
+    shape = np.broadcast_shapes(h.shape[:-1], t.shape[:-1], relation.shape[:-1])
+    rows = [h, relation, t, head_rotation, tail_rotation]
+    rows = [row if row is None else np.broadcast_to(row, (*shape, row.shape[-1])) for row in rows]
+    return reference.scores(*rows)
+
+
+def _complex(rows):
+    real, imaginary = np.split(rows, 2, axis=-1)
+    return real + 1j * imaginary
+
+
+def _transe(h, t, options, relation):
+    return -np.linalg.norm(h + relation - t, ord=options["norm"], axis=-1)
+
+
+def _rotate(h, t, options, phase):
+    moduli = np.abs(_complex(h) * np.exp(1j * phase) - _complex(t))
+    return -np.linalg.norm(moduli, ord=options["norm"], axis=-1)
+
+
+def _toruse(h, t, options, relation):
+    difference = h + relation - t
+    delta = np.abs(difference - np.round(difference))
+    return {
+        1: -2 * delta.sum(-1),
+        2: -4 * (delta**2).sum(-1),
+        "el2": -(2 - 2 * np.cos(2 * np.pi * difference)).sum(-1) / 4,
+    }[options["norm"]]
+
+
+# The published structures: (head block, tail block, signed relation block).
+_AUTOSF = {
+    "fb15k237": "131 222 343 414",
+    "fb15k": "141 232 323 414 122 213",
+    "wn18rr": "121 212 333 444 224 114 43-1 34-2 42-2 24-1",
+    "wn18": "141 232 323 414 43-4 34-1 122 213 31-3 13-2",
+}
+
+
+def _autosf(h, t, options, relation):
+    h, t, r = (np.split(rows, 4, axis=-1) for rows in (h, t, relation))
+    total = 0.0
+    for term in _AUTOSF[options["structure"]].split():
+        a, b, c = int(term[0]) - 1, int(term[1]) - 1, int(term[2:])
+        total = total + np.sign(c) * (h[a] * r[abs(c) - 1] * t[b]).sum(-1)
+    return total
+
+
+_SCORES = {
+    **dict.fromkeys(("quatre", "quate", "quatre_head", "quatre_tail"), _quaternions),
+    "distmult": lambda h, t, options, relation: (h * relation * t).sum(-1),
+    "complex": lambda h, t, options, relation: np.real(
+        (_complex(h) * _complex(relation) * np.conj(_complex(t))).sum(-1)
+    ),
+    "rescal": lambda h, t, options, relation: (
+        np.matmul(h[..., np.newaxis, :], relation)[..., 0, :] * t
+    ).sum(-1),
+    "transe": _transe,
+    "rotate": _rotate,
+    "toruse": _toruse,
+    "autosf": _autosf,
+}
