@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.data.known_triples import KnownTriples, index_heads, index_tails
 from quatre_tf.metrics import rank_metrics
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.ranks import TIE_POLICIES, rank_queries, ranks_from_counts
@@ -14,7 +15,6 @@ from quatre_tf.validation import check_choice, describe
 _HEAD, _RELATION, _TAIL = range(3)
 # Triples whose queries are made at once: memory does not grow with the split.
 _SLICE = 4096
-_MAX_KEY = np.iinfo(np.int64).max
 
 
 class FilteredRanking(keras.callbacks.Callback):
@@ -58,8 +58,9 @@ class FilteredRanking(keras.callbacks.Callback):
         both = np.concatenate([self._triples, known])
         self._least_entities = int(both[:, [_HEAD, _TAIL]].max()) + 1
         self._least_relations = int(both[:, _RELATION].max()) + 1
-        self._known_heads = self._known_answers(known, given=_TAIL, asked=_HEAD)
-        self._known_tails = self._known_answers(known, given=_HEAD, asked=_TAIL)
+        size = self._least_entities
+        self._known_heads = self._known_answers(index_heads(known, size), given=_TAIL)
+        self._known_tails = self._known_answers(index_tails(known, size), given=_HEAD)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Adds the figures of the model in training to `logs`."""
@@ -101,18 +102,15 @@ class FilteredRanking(keras.callbacks.Callback):
         ]
         return np.stack([ranks_from_counts(*pair, self._tie_policy).numpy() for pair in counts])
 
-    def _known_answers(self, known: np.ndarray, given: int, asked: int) -> tf.RaggedTensor:
+    def _known_answers(self, known: KnownTriples, given: int) -> tf.RaggedTensor:
         """Returns the known answers `[num_triples, None]` to the questions of the triples."""
-        # (relation, entity given, answer) as one number: the answers of a question are neighbours.
-        size = self._least_entities
-        _check_fits(self._least_relations, size)
-        keys = np.unique(self._questions(known, given) * size + known[:, asked])
-        first = self._questions(self._triples, given) * size
-        places = tf.ragged.range(*np.searchsorted(keys, [first, first + size]))
-        return places.with_flat_values(tf.gather(keys % size, places.flat_values))
-
-    def _questions(self, triples: np.ndarray, given: int) -> np.ndarray:
-        return triples[:, _RELATION] * self._least_entities + triples[:, given]
+        groups = known.groups(self._triples[:, _RELATION], self._triples[:, given])
+        starts = known.row_splits[groups]
+        limits = np.where(groups < 0, starts, known.row_splits[groups + 1])
+        places = tf.ragged.range(starts, limits)
+        return places.with_flat_values(
+            tf.gather(known.list_keys % known.num_entities, places.flat_values)
+        )
 
     def _check_sizes(self, model: KGEModel) -> None:
         sizes = (model.num_entities, model.num_relations)
@@ -122,14 +120,6 @@ class FilteredRanking(keras.callbacks.Callback):
                 f"The triples have ids of {least[0]} entities and {least[1]} relations at least. "
                 f"Received: a model of {sizes[0]} entities and {sizes[1]} relations."
             )
-
-
-def _check_fits(num_relations: int, num_entities: int) -> None:
-    if num_relations * num_entities**2 > _MAX_KEY:
-        raise ValueError(
-            "The graph is too large: relations x entities x entities must fit into 64 bits. "
-            f"Received: {num_relations:,} relations, {num_entities:,} entities."
-        )
 
 
 def _as_triples(name: str, triples: Any) -> np.ndarray:

@@ -26,9 +26,7 @@ class AnswerTable(tf.Module):
         super().__init__(name=name)
         self._num_entities = slot.num_entities
         self._groups = tf.Variable(known.keys, trainable=False, name="groups")
-        self.known_keys = tf.Variable(
-            known.list_keys(slot.num_entities), trainable=False, name="known_keys"
-        )
+        self.known_keys = tf.Variable(known.list_keys, trainable=False, name="known_keys")
         self._slot_keys = tf.Variable(slot.keys, trainable=False, name="slot_keys")
 
     def known_lists(

@@ -126,7 +126,7 @@ def _with_negatives(graph: Graph, split: str) -> tuple[np.ndarray, np.ndarray, n
     triples = graph.split(split)
     first = sum(len(graph.split(name)) for name in SPLITS[: SPLITS.index(split)])
     rows = first + np.arange(len(triples))
-    corruption = Corruption(graph.known, graph.num_entities, graph.num_relations, "uniform")
+    corruption = Corruption(graph, "uniform", "known")
     sides, entities = np.random.default_rng(SEED).random((2, len(rows), NUM_NEGATIVES))
     corrupted, tail_corrupted = (
         drawn.numpy() for drawn in corruption.corrupt(rows, sides, entities)

@@ -25,7 +25,7 @@ References:
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.data.candidate_sets import slot_entities
+from quatre_tf.data.candidate_sets import constraint
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
@@ -155,7 +155,7 @@ class _SlotMeans:
 
     def __init__(self, graph: Graph, table: np.ndarray):
         self._table = table
-        self._slots = [slot_entities(graph.train, s, graph.num_entities) for s in ("head", "tail")]
+        self._slots = [constraint(graph, "train_type_constrained", s) for s in ("head", "tail")]
 
     def means(self, triples: np.ndarray) -> list[np.ndarray]:
         """Returns `[4n]` for the slot of the new entity in each triple; empty slots have none."""

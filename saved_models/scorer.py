@@ -9,9 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.data.candidate_sets import SlotEntities, constraint
+from quatre_tf.data.candidate_sets import constraint
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.known_triples import index_heads, index_tails
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.entity_lists import RankTargets, Tile
@@ -270,19 +269,19 @@ def build_scorer(model: KGEModel, graph: Graph, calibration: Calibration | None 
     Raises:
         DataError: The model holds NaN or infinite values.
     """
-    known, num_entities = graph.known, graph.num_entities
     labels = [graph.labels.get(name, "") for name in graph.entities.names]
     return Scorer(
         model,
         Names(graph.entities.names, graph.relations.names, labels if any(labels) else None),
-        AnswerTable(index_tails(known, num_entities), _slot(graph, "tail"), "tails"),
-        AnswerTable(index_heads(known, num_entities), _slot(graph, "head"), "heads"),
+        _answer_table(graph, "tail"),
+        _answer_table(graph, "head"),
         calibration,
     )
 
 
-def _slot(graph: Graph, side: str) -> SlotEntities:
-    return constraint(graph, "train_type_constrained", side)
+def _answer_table(graph: Graph, side: str) -> AnswerTable:
+    slot = constraint(graph, "train_type_constrained", side)
+    return AnswerTable(graph.index(side, "known"), slot, f"{side}s")
 
 
 def _answer(status: tf.Tensor, **outputs: tf.Tensor) -> Outputs:

@@ -96,7 +96,7 @@ class TripleBatches(Batches):
     ):
         self.batch_size, self._num_negatives, self._seed = batch_size, num_negatives, seed
         # Eager tensors made here are captured by reference: they do not become part of the graph.
-        self._tables = Corruption(graph.train, graph.num_entities, graph.num_relations, corruption)
+        self._tables = Corruption(graph, corruption)
 
     def make(
         self, step: tf.Tensor, first: int | tf.Tensor, size: int | tf.Tensor

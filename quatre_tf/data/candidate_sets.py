@@ -56,8 +56,10 @@ def constraint(graph: Graph, candidates: str, side: str) -> SlotEntities:
             holds the answers. `"train_type_constrained"`: from train alone.
         side: `"head"` or `"tail"`: the slot that is asked for.
     """
-    triples = {"type_constrained": graph.known, "train_type_constrained": graph.train}[candidates]
-    return slot_entities(triples, side, graph.num_entities)
+    split = {"type_constrained": "known", "train_type_constrained": "train"}[candidates]
+    # By the entities in the slot, the index has what completes them on the other side.
+    other = {"head": "tail", "tail": "head"}[side]
+    return SlotEntities(graph.index(other, split).keys, graph.num_entities)
 
 
 def unseen_answers(graph: Graph, split: str, candidates: str, side: str) -> int:

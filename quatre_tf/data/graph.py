@@ -13,10 +13,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from quatre_tf.data.encoding import SPLITS, Columns, encode_splits
+from quatre_tf.data.known_triples import KnownTriples, index_heads, index_tails
 from quatre_tf.data.labels import read_labels, write_labels
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
 
+# The indexes that a saved graph has: those of small splits are built faster than read.
+_SAVED = tuple((side, split) for split in ("train", "known") for side in ("head", "tail"))
 # What reading an array comes to. The last four are of headers: numbers beyond 64 bits, lines and
 # brackets that are not those of Python, or of its version 2.
 _MALFORMED = (OSError, ValueError, OverflowError, SyntaxError, tokenize.TokenError, UserWarning)
@@ -37,6 +40,7 @@ class Graph:
         valid: Validation triples.
         test: Test triples.
         labels: What people call an entity, by its name; may be empty or have gaps.
+        folder: Where the graph was saved, with its indexes.
     """
 
     name: str
@@ -46,6 +50,10 @@ class Graph:
     valid: np.ndarray
     test: np.ndarray
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    folder: pathlib.Path | None = None
+    _indexes: dict[tuple[str, str], KnownTriples] = dataclasses.field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @classmethod
     def from_names(
@@ -68,7 +76,8 @@ class Graph:
         entities, relations, triples = encode_splits(splits)
         if labels:  # Or else no name becomes a Python string: millions take hundreds of MB.
             labels = {entity: labels[entity] for entity in entities.names if entity in labels}
-        return cls(name, entities, relations, **triples, labels=labels or {})
+        train, valid, test = (triples[split] for split in SPLITS)
+        return cls(name, entities, relations, train, valid, test, labels or {})
 
     @classmethod
     def load(cls, directory: str | pathlib.Path) -> "Graph":
@@ -86,7 +95,7 @@ class Graph:
         triples = {split: _read_split(directory / f"{split}.npy", limits) for split in SPLITS}
         named = directory / "labels.tsv"
         labels = read_labels(named) if named.exists() else {}
-        graph = cls(facts["name"], entities, relations, **triples, labels=labels)
+        graph = cls(facts["name"], entities, relations, **triples, labels=labels, folder=directory)
         if graph.fingerprint != facts["fingerprint"]:
             raise DataError(
                 f"The graph in {directory} was changed since it was saved: expected fingerprint"
@@ -95,7 +104,7 @@ class Graph:
         return graph
 
     def save(self, directory: str | pathlib.Path) -> None:
-        """Writes the graph to a folder; the same graph always gives the same bytes.
+        """Writes the graph and its indexes; the same graph always gives the same bytes.
 
         graph.json comes last: a folder without it was not written to the end.
         """
@@ -104,11 +113,11 @@ class Graph:
         self.entities.save(directory / "entities.txt")
         self.relations.save(directory / "relations.txt")
         for split in SPLITS:
-            # Not into the file, which this graph may be mapped from.
-            partial = directory / f".{split}.npy.partial"
-            with partial.open("wb") as file:
-                np.save(file, self.split(split))
-            os.replace(partial, directory / f"{split}.npy")
+            _write_array(directory / f"{split}.npy", self.split(split))
+        for side, split in _SAVED:
+            # Not kept in memory: `index` maps the file.
+            packed = self._build_index(side, split).pack(self._source(side, split))
+            _write_array(directory / f"{split}_{side}s.npy", packed)
         if self.labels:
             write_labels(self.labels, directory / "labels.tsv")
         else:
@@ -140,6 +149,50 @@ class Graph:
         if name not in SPLITS:
             raise DataError(f"Unknown split {name!r}. Available: {', '.join(SPLITS)}.")
         return getattr(self, name)
+
+    def index(self, side: str, split: str) -> KnownTriples:
+        """Returns what completes queries, by (relation, entity given); indexed once a process.
+
+        It is mapped from the folder of the graph if it is there, so that processes share the
+        memory. A file that is not the index of this graph is not used.
+
+        Args:
+            side: "head" or "tail": the side that is completed.
+            split: "train", "valid", "test", or "known" for all three.
+        """
+        if (side, split) not in self._indexes:
+            saved = self._saved_index(side, split)
+            self._indexes[side, split] = saved or self._build_index(side, split)
+        return self._indexes[side, split]
+
+    def first_splits(self, triples: np.ndarray) -> np.ndarray:
+        """Returns the place in `SPLITS` of the first split with each triple, or -1.
+
+        Args:
+            triples: [n, 3] ids.
+
+        Returns:
+            [n] int64.
+        """
+        heads, relations, tails = triples.T
+        found = [self.index("tail", split).contains(relations, heads, tails) for split in SPLITS]
+        return np.where(np.any(found, axis=0), np.argmax(found, axis=0), -1)
+
+    def _build_index(self, side: str, split: str) -> KnownTriples:
+        triples = self.known if split == "known" else self.split(split)
+        return {"head": index_heads, "tail": index_tails}[side](triples, self.num_entities)
+
+    def _saved_index(self, side: str, split: str) -> KnownTriples | None:
+        if self.folder is None or (side, split) not in _SAVED:
+            return None
+        try:
+            packed = _read_array(self.folder / f"{split}_{side}s.npy")
+        except DataError:
+            return None  # of an older version, or damaged
+        return KnownTriples.unpack(packed, self._source(side, split), self.num_entities)
+
+    def _source(self, side: str, split: str) -> str:
+        return f"{side}s of {split} of {self.fingerprint}"
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -177,16 +230,29 @@ def _read_facts(path: pathlib.Path) -> dict[str, str]:
         ) from error
 
 
-def _read_split(path: pathlib.Path, limits: tuple[int, int, int]) -> np.ndarray:
-    """Reads triples, memory-mapped; `limits` are the numbers of ids of the three columns."""
+def _write_array(path: pathlib.Path, array: np.ndarray) -> None:
+    # Not into the file, which the array may be mapped from.
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("wb") as file:
+        np.save(file, array)
+    os.replace(partial, path)
+
+
+def _read_array(path: pathlib.Path) -> np.ndarray:
+    """Returns the array of a file, memory-mapped."""
     try:
         with warnings.catch_warnings():
             # What NumPy mends with a warning, a header of Python 2, was not written by `save`.
             warnings.simplefilter("error")
             # Not np.load, which takes archives and, if allowed to, pickles for arrays as well.
-            triples = np.lib.format.open_memmap(path, mode="r")
+            return np.lib.format.open_memmap(path, mode="r")
     except _MALFORMED as error:
         raise DataError(f"Cannot read {path}: {error}. Restore it.") from error
+
+
+def _read_split(path: pathlib.Path, limits: tuple[int, int, int]) -> np.ndarray:
+    """Reads triples, memory-mapped; `limits` are the numbers of ids of the three columns."""
+    triples = _read_array(path)
     if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype != np.int32:
         raise DataError(
             f"{path}: expected int32 triples [num_triples, 3], received {triples.dtype}"

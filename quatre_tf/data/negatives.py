@@ -13,7 +13,8 @@ from typing import Literal, get_args
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.data.known_triples import KnownTriples, group_keys, index_heads, index_tails
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.known_triples import KnownTriples
 from quatre_tf.errors import DataError
 
 CorruptionMode = Literal["bern", "uniform"]
@@ -23,63 +24,59 @@ _MAX_TRIPLES = np.iinfo(np.int32).max // 2
 
 
 class Corruption:
-    """Replaces heads or tails of the triples of a training split.
+    """Replaces heads or tails of triples, so that the result is not among them.
 
-    For n training triples the tables take 12 n bytes for the triples, 8 n for their groups, up to
-    16 n for the known entities of both sides, and 8 for each distinct (relation, head) and
-    (relation, tail).
+    For n triples the tables take 12 n bytes for the triples, 8 n for their groups, up to 16 n for
+    the known entities of both sides, and 8 for each distinct (relation, head) and (relation, tail).
 
     Args:
-        train: [n, 3] int32, ids of head, relation, tail; may hold repeats.
-        num_entities: Number of entities.
-        num_relations: Number of relations.
+        graph: The graph.
         mode: How the side is chosen, see `tail_probabilities`.
+        split: The split whose triples are corrupted, or "known": all, in the order of
+            `Graph.known`.
 
     Raises:
         DataError: When a triple can be corrupted at neither side, or the mode is unknown.
     """
 
-    def __init__(
-        self,
-        train: np.ndarray,
-        num_entities: int,
-        num_relations: int,
-        mode: CorruptionMode = "bern",
-    ):
-        if len(train) > _MAX_TRIPLES:
-            raise DataError(f"Expected at most {_MAX_TRIPLES:,} triples, received {len(train):,}.")
-        tails, heads = index_tails(train, num_entities), index_heads(train, num_entities)
+    def __init__(self, graph: Graph, mode: CorruptionMode = "bern", split: str = "train"):
+        triples = graph.known if split == "known" else graph.split(split)
+        if len(triples) > _MAX_TRIPLES:
+            raise DataError(
+                f"Expected at most {_MAX_TRIPLES:,} triples, received {len(triples):,}."
+            )
+        tails, heads = graph.index("tail", split), graph.index("head", split)
         # The groups of both sides are numbered through: first (relation, head), whose tails are
         # known, then (relation, tail). So one search serves negatives of either side.
         group_sizes = np.concatenate([tails.group_sizes, heads.group_sizes])
-        groups = _groups(train, tails, heads, num_entities)
-        _check_corruptible(train, num_entities - group_sizes[groups])
-        probabilities = tail_probabilities(tails, heads, num_entities, num_relations, mode)
-        self._num_entities = num_entities
+        groups = _groups(triples, tails, heads)
+        num_entities = self._num_entities = graph.num_entities
+        _check_corruptible(triples, num_entities - group_sizes[groups])
+        probabilities = tail_probabilities(tails, heads, graph.num_relations, mode)
         with tf.device("CPU"):
-            self._triples = tf.constant(train, tf.int32)
+            self._triples = tf.constant(triples, tf.int32)
             self._groups = tf.constant(groups, tf.int32)
             self._tail_probability = tf.constant(probabilities, tf.float64)
             self._num_unknown = tf.constant(num_entities - group_sizes, tf.int32)
             self._group_starts = tf.constant(np.cumsum(group_sizes) - group_sizes, tf.int32)
-            self._shifts = tf.constant(_shifts(tails, heads, num_entities), tf.int64)
+            self._shifts = tf.constant(_shifts(tails, heads), tf.int64)
 
     @property
     def num_triples(self) -> int:
-        """Number of training triples."""
+        """Number of triples that may be corrupted."""
         return self._triples.shape[0]
 
     def positives(self, rows: tf.Tensor) -> tf.Tensor:
-        """Returns training triples by their position: [batch] -> [batch, 3] int32."""
+        """Returns triples by their position: [batch] -> [batch, 3] int32."""
         return tf.gather(self._triples, rows)
 
     def corrupt(
         self, rows: tf.Tensor, side_uniforms: tf.Tensor, entity_uniforms: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns negatives of some training triples; a pure function of its arguments.
+        """Returns negatives of some triples; a pure function of its arguments.
 
         Args:
-            rows: [batch] int, positions of the positives in the training split.
+            rows: [batch] int, positions of the positives in the split.
             side_uniforms: [batch, num_negatives] float64 in [0, 1): choose the side.
             entity_uniforms: [batch, num_negatives] float64 in [0, 1): choose the entity. Their 52
                 random bits make the bias below num_entities / 2^52, 3e-8 at 10^8 entities.
@@ -113,11 +110,7 @@ class Corruption:
 
 
 def tail_probabilities(
-    tails: KnownTriples,
-    heads: KnownTriples,
-    num_entities: int,
-    num_relations: int,
-    mode: CorruptionMode,
+    tails: KnownTriples, heads: KnownTriples, num_relations: int, mode: CorruptionMode
 ) -> np.ndarray:
     """Returns the probability that the tail is the side to corrupt: [num_relations] float64.
 
@@ -127,10 +120,9 @@ def tail_probabilities(
     (distinct heads + distinct tails), so repeated triples do not matter.
 
     Args:
-        tails: `index_tails` of the training split.
-        heads: `index_heads` of the training split.
-        num_entities: Number of entities.
-        num_relations: Number of relations; one without training triples gets one half.
+        tails: `index_tails` of the triples.
+        heads: `index_heads` of the triples.
+        num_relations: Number of relations; one without triples gets one half.
         mode: "bern" or "uniform".
     """
     if mode not in get_args(CorruptionMode):
@@ -140,38 +132,37 @@ def tail_probabilities(
         return np.full(num_relations, 0.5)
     # Each group of `tails` is a distinct head of a relation, and the other way round.
     distinct_heads, distinct_tails = (
-        np.bincount(index.keys // num_entities, minlength=num_relations) for index in (tails, heads)
+        np.bincount(index.keys // index.num_entities, minlength=num_relations)
+        for index in (tails, heads)
     )
     either = distinct_heads + distinct_tails
     return np.divide(distinct_heads, either, out=np.full(num_relations, 0.5), where=either > 0)
 
 
-def _groups(
-    train: np.ndarray, tails: KnownTriples, heads: KnownTriples, num_entities: int
-) -> np.ndarray:
+def _groups(triples: np.ndarray, tails: KnownTriples, heads: KnownTriples) -> np.ndarray:
     """Returns for each triple its group among the tails and among the heads: [n, 2] int64."""
-    heads_of, relations, tails_of = train.T
-    tail_groups = np.searchsorted(tails.keys, group_keys(relations, heads_of, num_entities))
-    head_groups = np.searchsorted(heads.keys, group_keys(relations, tails_of, num_entities))
+    heads_of, relations, tails_of = triples.T
+    tail_groups, head_groups = tails.groups(relations, heads_of), heads.groups(relations, tails_of)
     return np.stack([tail_groups, len(tails.keys) + head_groups], axis=1)
 
 
-def _shifts(tails: KnownTriples, heads: KnownTriples, num_entities: int) -> np.ndarray:
+def _shifts(tails: KnownTriples, heads: KnownTriples) -> np.ndarray:
     """Returns group * num_entities + (c_i - i) for the known entities of both sides: [known]."""
-    entities = np.concatenate([tails.entities, heads.entities])
+    first_head_group = len(tails.keys) * tails.num_entities
+    shifts = np.concatenate([tails.list_keys, heads.list_keys + first_head_group])
     sizes = np.concatenate([tails.group_sizes, heads.group_sizes])
-    groups = np.repeat(np.arange(len(sizes)), sizes)
-    within = np.arange(len(entities)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return groups * num_entities + (entities - within)
+    shifts += np.repeat(np.cumsum(sizes) - sizes, sizes)
+    shifts -= np.arange(len(shifts))
+    return shifts
 
 
-def _check_corruptible(train: np.ndarray, num_unknown: np.ndarray) -> None:
+def _check_corruptible(triples: np.ndarray, num_unknown: np.ndarray) -> None:
     """Raises when a triple has no unknown entity at either side; num_unknown is [n, 2]."""
     stuck = np.flatnonzero(num_unknown.max(axis=1, initial=0) == 0)
     if len(stuck):
-        head, relation, tail = train[stuck[0]]
+        head, relation, tail = triples[stuck[0]]
         raise DataError(
-            f"The training triple (head {head}, relation {relation}, tail {tail}; ids) cannot be"
+            f"The triple (head {head}, relation {relation}, tail {tail}; ids) cannot be"
             " corrupted: with this relation every entity is a known tail of the head, and every"
             " entity a known head of the tail. Remove the relation, it tells nothing apart."
         )

@@ -5,7 +5,6 @@ import tensorflow as tf
 
 from quatre_tf.data.batches import Batches
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.known_triples import index_heads, index_tails
 
 
 class Queries:
@@ -24,8 +23,7 @@ class Queries:
     """
 
     def __init__(self, graph: Graph):
-        tails = index_tails(graph.train, graph.num_entities)
-        heads = index_heads(graph.train, graph.num_entities)
+        tails, heads = graph.index("tail", "train"), graph.index("head", "train")
         relations, entities = np.divmod(np.r_[tails.keys, heads.keys], graph.num_entities)
         relations[len(tails.keys) :] += graph.num_relations
         self.entities, self.relations = entities.astype(np.int32), relations.astype(np.int32)

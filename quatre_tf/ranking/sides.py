@@ -7,7 +7,7 @@ import numpy as np
 
 from quatre_tf.data.candidate_sets import SlotEntities, constraint
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.known_triples import KnownTriples, group_keys, index_heads, index_tails
+from quatre_tf.data.known_triples import KnownTriples, group_keys
 
 _COLUMNS = {"head": 0, "tail": 2}
 
@@ -20,8 +20,7 @@ class RankingSide:
         name: `"head"` or `"tail"`: the side that is asked for.
         num_entities: Number of entities.
         num_relations: Number of relations.
-        known: Known answers by (relation, entity given).
-        known_keys: [known] int64: the same as keys; the lists are the groups of `known`.
+        known: Known answers by (relation, entity given); its groups are lists.
         constraints: Members of the constrained candidate sets, by name.
         set_keys: [members] int64: the same as keys; list s * num_relations + r holds the members
             of set s for relation r.
@@ -31,15 +30,12 @@ class RankingSide:
     num_entities: int
     num_relations: int
     known: KnownTriples
-    known_keys: np.ndarray
     constraints: Mapping[str, SlotEntities]
     set_keys: np.ndarray
 
     @classmethod
     def build(cls, graph: Graph, name: str, candidates: Sequence[str]) -> "RankingSide":
-        """Indexes a graph: its known triples, and the constrained ones of the candidate sets."""
-        index = {"head": index_heads, "tail": index_tails}[name]
-        known = index(graph.known, graph.num_entities)
+        """Takes the known triples of a graph, and the members of its constrained sets."""
         constraints = {s: constraint(graph, s, name) for s in candidates if s != "all"}
         stride = graph.num_relations * graph.num_entities
         set_keys = [s * stride + slots.keys for s, slots in enumerate(constraints.values())]
@@ -47,8 +43,7 @@ class RankingSide:
             name,
             graph.num_entities,
             graph.num_relations,
-            known,
-            known.list_keys(graph.num_entities),
+            graph.index(name, "known"),
             constraints,
             np.concatenate([np.zeros(0, np.int64), *set_keys]),
         )
@@ -61,8 +56,8 @@ class RankingSide:
     @property
     def nbytes(self) -> int:
         """The memory of the index in bytes."""
-        known = (self.known.keys, self.known.row_splits, self.known.entities)
-        return sum(array.nbytes for array in (*known, self.known_keys, self.set_keys))
+        known = (self.known.keys, self.known.row_splits, self.known.list_keys)
+        return sum(array.nbytes for array in (*known, self.set_keys))
 
     def targets(self, triples: np.ndarray) -> np.ndarray:
         """Returns the answers [n] int64 of triples [n, 3]."""
@@ -75,9 +70,7 @@ class RankingSide:
 
     def known_lists(self, triples: np.ndarray) -> np.ndarray:
         """Returns the lists of known answers [n] int64; -1 where nothing is known."""
-        wanted = self.query_keys(triples)
-        places = np.minimum(np.searchsorted(self.known.keys, wanted), len(self.known.keys) - 1)
-        return np.where(self.known.keys[places] == wanted, places, -1)
+        return self.known.groups(triples[:, 1], triples[:, 2 - _COLUMNS[self.name]])
 
     def set_lists(self, triples: np.ndarray) -> np.ndarray:
         """Returns the lists of candidates [constrained sets, n] int64."""

@@ -61,7 +61,7 @@ class TileRunner:
             side: The side that is ranked.
             triples: int32.
         """
-        index = tf.constant(side.known_keys), tf.constant(side.set_keys)
+        index = tf.constant(side.known.list_keys), tf.constant(side.set_keys)
         targets = side.targets(triples)
         counts = np.empty([2, len(side.sets), len(triples)], np.int64)
         replicas = self._strategy.num_replicas_in_sync

@@ -31,6 +31,7 @@ def saved(graph, tmp_path_factory):
 header = b"{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }".ljust(118)
 ARRAY = b"\x93NUMPY\x01\x00\x76\x00" + header + np.zeros(6, "<i4").tobytes()
 FILES = ["graph.json", "entities.txt", "relations.txt", "train.npy"]
+INDEXES = [(side, split) for split in ("train", "known") for side in ("head", "tail")]
 
 
 @fuzz()
@@ -55,6 +56,19 @@ def test_arrays_of_runs(content, saved):
     _, refusal = attempt(Graph.load, saved)
     (saved / "train.npy").write_bytes(original)
     assert refusal
+
+
+@fuzz()
+@given(place=st.sampled_from(INDEXES), other=st.sampled_from(INDEXES), data=st.data())
+def test_indexes_of_runs(place, other, data, graph, saved):
+    """A damaged file, or that of another index, is not used."""
+    path, donor = (saved / f"{split}_{side}s.npy" for side, split in (place, other))
+    original = path.read_bytes()
+    path.write_bytes(data.draw(mutated(st.just(donor.read_bytes()))))
+    (found, _), expected = attempt(Graph.load(saved).index, *place), graph.index(*place)
+    path.write_bytes(original)
+    for part in ("keys", "row_splits", "list_keys"):
+        np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
 
 
 settings_of_a_run = st.dictionaries(

@@ -7,7 +7,7 @@ from quatre_tf.data.known_triples import KnownTriples
 from saved_models.answer_table import AnswerTable
 
 # With 10 entities: known are (relation 0, entity 3) -> 1, 7 and (relation 2, entity 0) -> 4.
-KNOWN = KnownTriples(np.array([3, 20]), np.array([0, 2, 3]), np.array([1, 7, 4], np.int32))
+KNOWN = KnownTriples(10, np.array([3, 20]), np.array([0, 2, 3]), np.array([1, 7, 14]))
 # Relation 0 has 1, 2 and 9 in the slot, relation 1 nothing, relation 2 has 0.
 SLOT = SlotEntities(np.array([1, 2, 9, 20]), 10)
 INF = -np.inf

@@ -5,7 +5,6 @@ import numpy as np
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
 from quatre_tf.model import KGEModel
-from trainers.prediction.known_facts import KnownFacts
 
 _HEAD, _RELATION, _TAIL = range(3)
 # Below the length of any trained row.
@@ -18,13 +17,10 @@ class Surroundings:
     Args:
         model: For the embeddings of its entities.
         graph: The graph that it was trained on.
-
-    Raises:
-        DataError: See `KnownFacts`.
     """
 
     def __init__(self, model: KGEModel, graph: Graph):
-        self._triples, self._known = graph.known, KnownFacts(graph)
+        self._graph, self._triples = graph, graph.known
         self._num_relations = graph.num_relations
         self._table = model.entities.embeddings.numpy()
         squares = np.einsum("nw,nw->n", self._table, self._table)
@@ -39,7 +35,7 @@ class Surroundings:
 
     def splits(self, facts: np.ndarray) -> list[str]:
         """Returns the first split that holds each of `facts` `[n, 3]`."""
-        return [SPLITS[split] for split in self._known.splits(facts)]
+        return [SPLITS[split] for split in self._graph.first_splits(facts)]
 
     def relation_counts(self, facts: np.ndarray, entity: int) -> dict[str, np.ndarray]:
         """Returns how many of the facts of an entity answer a question about it.

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.known_triples import KnownTriples, index_heads, index_tails
+from quatre_tf.data.known_triples import KnownTriples
 from quatre_tf.model import KGEModel
 
 # Cosines held at once: 16 MiB.
@@ -56,12 +56,8 @@ class Explainer:
 
     def __init__(self, model: KGEModel, graph: Graph):
         self._graph, self._table = graph, model.entities.embeddings.numpy()
-        size = graph.num_entities
         # By the entity in the place that is asked for: those in the other place.
-        self._index = {
-            "tail": index_heads(graph.train, size),
-            "head": index_tails(graph.train, size),
-        }
+        self._index = {"tail": graph.index("head", "train"), "head": graph.index("tail", "train")}
 
     def explain(self, asked: str, facts: np.ndarray, count: int) -> list[tuple[Evidence, ...]]:
         """Returns for each predicted fact at most `count` known ones, the most similar first.
@@ -74,7 +70,7 @@ class Explainer:
         found: list[tuple[Evidence, ...]] = [()] * len(facts)
         ends = facts[:, [0, 2]] if asked == "tail" else facts[:, [2, 0]]
         for relation in np.unique(facts[:, 1]):
-            known = _KnownPairs(self._table, self._index[asked], int(relation))
+            known = _KnownPairs(self._table, self._index[asked].of_relation(int(relation)))
             rows = np.flatnonzero(facts[:, 1] == relation)
             for row, pairs in zip(rows, known.nearest(ends[rows], count), strict=True):
                 found[row] = tuple(self._evidence(asked, relation, *pair) for pair in pairs)
@@ -93,19 +89,14 @@ class _KnownPairs:
 
     Args:
         table: `[num_entities, width]` embeddings.
-        index: By (relation, answer), what is given.
-        relation: Id of the relation.
+        index: By answer, what is given; of one relation.
     """
 
-    def __init__(self, table: np.ndarray, index: KnownTriples, relation: int):
-        first = relation * len(table)
-        start, limit = np.searchsorted(index.keys, [first, first + len(table)])
-        splits = index.row_splits[start : limit + 1]
-        members = index.entities[splits[0] : splits[-1]]
-        self._answers = index.keys[start:limit] - first
-        self._givens, places = np.unique(members, return_inverse=True)
+    def __init__(self, table: np.ndarray, index: KnownTriples):
+        self._answers = index.keys
+        self._givens, places = np.unique(index.entities, return_inverse=True)
         # Of each answer, the places of what is given among `_givens`.
-        self._places = np.split(places, splits[1:-1] - splits[0])
+        self._places = np.split(places, index.row_splits[1:-1])
         self._given_cosines = _Cosines(table, self._givens)
         self._answer_cosines = _Cosines(table, self._answers)
 

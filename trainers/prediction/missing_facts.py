@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from datasets.progress import progress
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.known_triples import index_tails
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.entity_lists import Tile, members
 from quatre_tf.ranking.tiles import top_k as best_rows
@@ -92,8 +91,8 @@ def _candidates(graph: Graph, relation: int, candidates: str) -> tuple[np.ndarra
     """Returns ids of heads and of tails, both ascending."""
     if candidates == "all":
         return np.arange(graph.num_entities), np.arange(graph.num_entities)
-    facts = graph.train[graph.train[:, 1] == relation]
-    return np.unique(facts[:, 0]), np.unique(facts[:, 2])
+    by_head, by_tail = (graph.index(s, "train").of_relation(relation) for s in ("tail", "head"))
+    return by_head.keys, by_tail.keys
 
 
 def _left_out(
@@ -103,12 +102,8 @@ def _left_out(
 
     Both are places among the candidates.
     """
-    known = graph.known
-    known = known[known[:, 1] == relation]
-    index = index_tails(known, graph.num_entities)
-    pairs = np.stack(
-        [np.repeat(index.keys % graph.num_entities, index.group_sizes), index.entities], axis=1
-    )
+    index = graph.index("tail", "known").of_relation(relation)
+    pairs = np.stack([np.repeat(index.keys, index.group_sizes), index.entities], axis=1)
     if candidates == "seen":
         pairs = np.concatenate([pairs, np.stack([heads, heads], axis=1)])
     places = []

@@ -13,7 +13,6 @@ from quatre_tf.run import Trained
 from saved_models.calibrating import calibration_of
 from saved_models.scorer import Outputs, build_scorer
 from trainers.prediction.explaining import Evidence, Explainer
-from trainers.prediction.known_facts import KnownFacts
 from trainers.prediction.questions import ASKED, Question, QuestionReader
 
 # Questions asked at once: from here on more of them are answered no faster. Fewer where that would
@@ -97,7 +96,6 @@ class Predictor:
         calibration = calibration_of(trained)
         self.calibrated = calibration is not None
         self._scorer = build_scorer(trained.model, trained.graph, calibration)
-        self._known = KnownFacts(trained.graph)
         self._explainer = Explainer(trained.model, trained.graph) if options.explain else None
 
     def with_options(self, options: Options) -> "Predictor":
@@ -162,7 +160,7 @@ class Predictor:
         return _in_use(outputs, counts) if self.calibrated else [None] * sum(counts)
 
     def _splits(self, facts: np.ndarray) -> list[str | None]:
-        return [SPLITS[split] if split >= 0 else None for split in self._known.splits(facts)]
+        return [SPLITS[split] if split >= 0 else None for split in self._graph.first_splits(facts)]
 
     def _evidence(self, asked: str, facts: np.ndarray) -> list[tuple[Evidence, ...]]:
         if self._explainer is None:

@@ -134,7 +134,7 @@ def _begun(
         with _explained(run):
             held.enter_context(run.locked())
             _check_fresh(run, resume)
-            run.begin(config, graph)
+            graph = run.begin(config, graph)
         shared = ranking_strategy(strategy)
         evaluator = Evaluator(
             graph, config.tie_policy, config.seed, strategy=shared, progress=progress

@@ -1,6 +1,7 @@
 """The folder of a run: what lies where, and that only one run writes to it."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
@@ -66,11 +67,16 @@ class RunDirectory:
         with lock:
             yield
 
-    def begin(self, config: TrainConfig, graph: Graph) -> None:
-        """Writes the graph, unless it is there, and the config last: with it the run exists."""
+    def begin(self, config: TrainConfig, graph: Graph) -> Graph:
+        """Writes the graph, unless it is there, and the config last: with it the run exists.
+
+        Returns:
+            The graph, which has its indexes from the folder.
+        """
         if not self.has_run:
             self._save_graph(graph)
         write_text(self.config_file, config.to_json())
+        return dataclasses.replace(graph, folder=self.graph)
 
     def _save_graph(self, graph: Graph) -> None:
         partial = self.graph.with_name(f".{GRAPH}.partial")

@@ -6,12 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.known_triples import index_heads, index_tails
 from quatre_tf.data.negatives import Corruption, tail_probabilities
+from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
 
 # A p-value this small comes about once in ten thousand right programs.
 MIN_P_VALUE = 1e-4
+
+
+def graph_of(train, num_entities, num_relations):
+    names = ([str(i) for i in range(size)] for size in (num_entities, num_relations))
+    entities, relations = map(Vocabulary, names, ("entity", "relation"))
+    return Graph("g", entities, relations, train, train[:0], train[:0])
 
 
 def unknown_entities(train, num_entities, triple, tail_side):
@@ -50,7 +56,7 @@ def enumerate_side(tables, tail_side, numbers_unknown):
 def test_by_hand():
     # Relation 0 knows the tails 1 and 3 of head 0, and the heads 0 and 2 of tail 3.
     train = np.array([[0, 0, 1], [0, 0, 3], [2, 0, 3]], np.int32)
-    tables = Corruption(train, num_entities=5, num_relations=1)
+    tables = Corruption(graph_of(train, 5, 1))
 
     by_tail = enumerate_side(tables, tail_side=True, numbers_unknown=[3, 3, 4])
     assert by_tail == [([0, 2, 4], {True}), ([0, 2, 4], {True}), ([0, 1, 2, 4], {True})]
@@ -59,7 +65,7 @@ def test_by_hand():
 
 
 def test_types():
-    tables = Corruption(np.array([[0, 0, 1]], np.int32), num_entities=5, num_relations=1)
+    tables = Corruption(graph_of(np.array([[0, 0, 1]], np.int32), 5, 1))
     corrupted, tail_corrupted = corrupt(tables, [0, 0], np.zeros((2, 3)), np.zeros((2, 3)))
     assert (corrupted.dtype, corrupted.shape) == (np.int32, (2, 3))
     assert (tail_corrupted.dtype, tail_corrupted.shape) == (bool, (2, 3))
@@ -68,7 +74,7 @@ def test_types():
 @pytest.mark.parametrize("mode", ["bern", "uniform"])
 def test_every_unknown_entity_comes_exactly_once(synthetic_graph, mode):
     graph = synthetic_graph
-    tables = Corruption(graph.train, graph.num_entities, graph.num_relations, mode)
+    tables = Corruption(graph, mode)
     for tail_side in (True, False):
         expected = [
             unknown_entities(graph.train, graph.num_entities, triple, tail_side)
@@ -106,9 +112,9 @@ def test_tiny_graphs_with_full_sides(graph):
     ]
     if not all(tails or heads for tails, heads in unknown):
         with pytest.raises(DataError, match="cannot be corrupted"):
-            Corruption(train, num_entities, 3, mode)
+            Corruption(graph_of(train, num_entities, 3), mode)
         return
-    tables = Corruption(train, num_entities, 3, mode)
+    tables = Corruption(graph_of(train, num_entities, 3), mode)
     for tail_side in (True, False):
         # A full side gives way to the other one.
         expected = [
@@ -121,24 +127,24 @@ def test_tiny_graphs_with_full_sides(graph):
 def test_what_cannot_be_corrupted_is_named():
     train = np.array([[2, 1, 0]] + [[h, 0, t] for h in range(3) for t in range(3)], np.int32)
     with pytest.raises(DataError, match=r"head 0, relation 0, tail 0; ids\) cannot be corrupted"):
-        Corruption(train, num_entities=3, num_relations=2)
+        Corruption(graph_of(train, 3, 2))
 
 
 def test_unknown_mode(synthetic_graph):
     with pytest.raises(
         DataError, match=r"Unknown corruption 'bernoulli'. Available: bern, uniform"
     ):
-        Corruption(synthetic_graph.train, 60, 4, mode="bernoulli")
+        Corruption(synthetic_graph, mode="bernoulli")
 
 
 def test_tail_probabilities_by_hand():
     # Relation 0: 4 triples, 3 heads, 2 tails: tph 4/3, hpt 2. Relation 2: no triples.
     train = np.array([[0, 0, 1], [0, 0, 3], [2, 0, 3], [1, 0, 3], [4, 1, 4], [4, 1, 4]], np.int32)
-    tails, heads = index_tails(train, 5), index_heads(train, 5)
+    tails, heads = (graph_of(train, 5, 3).index(side, "train") for side in ("tail", "head"))
 
-    bern = tail_probabilities(tails, heads, 5, 3, "bern")
+    bern = tail_probabilities(tails, heads, 3, "bern")
     np.testing.assert_allclose(bern, [2 / (2 + 4 / 3), 0.5, 0.5])
-    uniform = tail_probabilities(tails, heads, 5, 3, "uniform")
+    uniform = tail_probabilities(tails, heads, 3, "uniform")
     np.testing.assert_array_equal(uniform, [0.5, 0.5, 0.5])
 
 
@@ -193,11 +199,11 @@ def check_uniform(tables, graph, random, row, tail_side):
 
 
 def check_all(graph, random):
-    tables = Corruption(graph.train, graph.num_entities, graph.num_relations)
+    tables = Corruption(graph)
     check_tail_share(tables, graph, random)
     check_never_known(tables, graph, random)
-    for key, index in ((0, index_tails), (2, index_heads)):
-        known = index(graph.train, graph.num_entities)
+    for key, side in ((0, "tail"), (2, "head")):
+        known = graph.index(side, "train")
         # The group with most known entities, but some unknown: a wrong shift would show most there.
         sizes = np.where(known.group_sizes <= graph.num_entities - 5, known.group_sizes, 0)
         relation, entity = divmod(known.keys[sizes.argmax()], graph.num_entities)

@@ -30,7 +30,7 @@ def ranks_of(queries, model, targets, known, pairs, slots, relations):
     table = candidate_table(tf.convert_to_tensor(model.entities.embeddings))
     keys, lists = np.zeros(0, np.int64), np.full(len(targets), -1)
     if known is not None:
-        keys, lists = known.list_keys(len(table.rows)), np.searchsorted(known.keys, pairs)
+        keys, lists = known.list_keys, np.searchsorted(known.keys, pairs)
     ranks = []
     for start in range(0, len(targets), 512):
         rows = slice(start, start + 512)

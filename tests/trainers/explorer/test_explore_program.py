@@ -9,10 +9,10 @@ import sys
 import urllib.request
 
 import pytest
-from small_graph import small_graph, small_model
 
 from quatre_tf.errors import ConfigError
 from quatre_tf.run import GRAPH, save_best
+from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.explorer import server
 from trainers.training.config import TrainConfig
 

@@ -13,7 +13,6 @@ import subprocess
 import threading
 
 import pytest
-from small_graph import small_graph, small_model
 from werkzeug.test import Client
 
 from quatre_tf.data.encoding import SPLITS
@@ -21,6 +20,7 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.ranking.results import Results, Row
 from quatre_tf.run import Trained
+from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.explorer import application, figures, search, server
 from trainers.explorer.api import Api
 from trainers.explorer.application import Application

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, DataError, TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
@@ -31,8 +32,15 @@ def stop_at(steps_to_go, step):
     return stopped
 
 
-def test_run_leaves_everything_behind(config, tmp_path, capsys):
-    run_dir = tmp_path / "run"
+def test_run_leaves_everything_behind(config, tmp_path, monkeypatch, capsys):
+    run_dir, indexed = tmp_path / "run", []
+    build = Graph._build_index
+
+    def counted(graph, side, split):
+        indexed.append((split, side))
+        return build(graph, side, split)
+
+    monkeypatch.setattr(Graph, "_build_index", counted)
     results = fit(config, run_dir)
     assert (results.split, results.num_triples, results.tie_policy) == ("test", 8, "realistic")
     assert [(row.candidates, row.side, row.metric) for row in results.rows] == [
@@ -44,6 +52,13 @@ def test_run_leaves_everything_behind(config, tmp_path, capsys):
     assert [r["epoch"] for r in read_records(run_dir, "valid/all")] == [2, 4, 6]
     assert json.loads((run_dir / "config.json").read_text())["embedding_dim"] == 4
     assert (run_dir / "saved_model" / "1" / "saved_model.pb").is_file()
+    # Saved with the graph; training, validation, calibration and export map the files.
+    assert sorted(indexed) == [
+        ("known", "head"),
+        ("known", "tail"),
+        ("train", "head"),
+        ("train", "tail"),
+    ]
     printed = capsys.readouterr().out
     assert "24 entities, 3 relations, 32 / 8 / 8 train / valid / test triples" in printed
     assert "heads and tails" in printed

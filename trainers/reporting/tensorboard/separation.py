@@ -27,7 +27,7 @@ class LabelledTriples:
         rng = np.random.default_rng(seed)
         number = min(NUM_TRIPLES, len(graph.valid))
         rows = np.sort(rng.choice(len(graph.valid), number, replace=False))
-        corruption = Corruption(graph.known, graph.num_entities, graph.num_relations, "uniform")
+        corruption = Corruption(graph, "uniform", "known")
         entities, tail_corrupted = (
             drawn.numpy()[:, 0]
             for drawn in corruption.corrupt(len(graph.train) + rows, *rng.random((2, number, 1)))
