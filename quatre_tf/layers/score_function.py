@@ -193,8 +193,11 @@ class ScoreFunction(keras.layers.Layer):
         folded: tf.Tensor,
         relation_index: tf.Tensor,
         upstream: tf.Tensor,
-    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Returns the gradients of heads, tails and folded relations `[batch, ...]`.
+        sources: tf.Tensor,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns `sources`, then the gradients of heads, then of tails; and of folded relations.
+
+        They are put together here, because outside a copy would be one more pass.
 
         Args:
             heads: As for `both_queries`.
@@ -202,12 +205,14 @@ class ScoreFunction(keras.layers.Layer):
             folded: As for `both_queries`.
             relation_index: As for `both_queries`.
             upstream: `[batch, 2, width]`, the gradient of `both_queries`.
+            sources: `[k, entity_width]`.
         """
         rows = heads, tails[:, 0], tf.gather(folded, relation_index)
         with tf.GradientTape() as tape:
             tape.watch(rows)
             queries = self._both_queries(*rows)
-        return tape.gradient(queries, rows, output_gradients=upstream)
+        of_heads, of_tails, of_folded = tape.gradient(queries, rows, output_gradients=upstream)
+        return tf.concat([sources, of_heads, of_tails], axis=0), of_folded
 
     def _both_queries(self, heads: tf.Tensor, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
         return tf.stack(

@@ -202,8 +202,8 @@ def _entity_part(
     scored = (_dot_scores if function.similarity.linear else _other_scores)(
         function, queries, candidates, asks_tail, scale
     )
-    head_gradients, tail_gradients, folded_gradients = function.both_query_gradients(
-        heads, candidates, folded, relation_index, scored.query_gradients
+    sources, folded_gradients = function.both_query_gradients(
+        heads, candidates, folded, relation_index, scored.query_gradients, scored.sources
     )
     # A candidate gets its score gradient times its query, or a row of its own where that is not the
     # gradient; a head and a tail also get what comes back through the queries made of them.
@@ -211,18 +211,31 @@ def _entity_part(
     candidate_index = tf.reshape(segments[batch_size:], tf.shape(asks_tail))
     num_sources = tf.shape(scored.sources)[0]
     gradient = combine_rows(
-        tf.concat([scored.sources, head_gradients, tail_gradients], axis=0),
+        sources,
         tf.concat([scored.source_ids, num_sources + tf.range(2 * batch_size)], axis=0),
         tf.concat([scored.source_weights, ones], axis=0),
         tf.concat([segments[batch_size:], segments[:batch_size], candidate_index[:, 0]], axis=0),
         num_segments,
     )
-    counts = _multiplicities(batch, rows.dtype)
+    squares = tf.zeros([], rows.dtype)
     if l2_scale is not None:
-        weights = 2.0 * l2_scale * counts
+        weights = 2.0 * l2_scale * _multiplicities(batch, rows.dtype)
         gradient += combine_rows(rows, tf.range(tf.size(segments)), weights, segments, num_segments)
-    squares = tf.tensordot(counts, tf.reduce_sum(tf.square(rows), axis=1), 1)
+        # Every occurring row counts once; heads and tails count again for each triple that was
+        # corrupted at the other side.
+        repeated = _repeated_squares(heads, candidates, batch.tail_corrupted)
+        squares = 2.0 * tf.nn.l2_loss(rows) + tf.reduce_sum(repeated)
     return _EntityPart(scored.loss, squares, gradient, folded_gradients)
+
+
+@tf.function(jit_compile=True)
+def _repeated_squares(
+    heads: tf.Tensor, candidates: tf.Tensor, tail_corrupted: tf.Tensor
+) -> tf.Tensor:
+    """Returns `[batch, width]`: squares of heads and tails, as often as triples repeat them."""
+    heads_again = tf.reduce_sum(tf.cast(tail_corrupted, heads.dtype), axis=1)[:, tf.newaxis]
+    tails_again = tail_corrupted.shape[1] - heads_again
+    return heads_again * tf.square(heads) + tails_again * tf.square(candidates[:, 0])
 
 
 class _Scored(NamedTuple):
