@@ -127,7 +127,7 @@ class CandidateScores:
             of_rows, of_queries = self._similarity.tile_gradients(
                 self._rows[tile], self._queries, upstream[tile]
             )
-            query_gradient += of_queries
+            query_gradient += tf.ensure_shape(of_queries, query_gradient.shape)
             parts = parts.write(parts.size(), of_rows)
         return query_gradient, parts.concat()
 

@@ -45,7 +45,7 @@ def test_initialisation_is_the_reference_s_xavier_uniform():
     layer.build()
     bound = np.sqrt(6 / (1000 + 200))
     values = layer.embeddings.numpy()
-    assert np.max(np.abs(values)) <= bound
+    assert np.max(np.abs(values)) <= np.float32(bound)
     np.testing.assert_allclose(np.std(values), bound / np.sqrt(3), rtol=0.01)
 
 
