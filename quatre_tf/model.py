@@ -10,6 +10,7 @@ import tensorflow as tf
 from quatre_tf.layers.embedding import Embedding
 from quatre_tf.layers.registry import make_score_function
 from quatre_tf.layers.score_function import ScoreFunction
+from quatre_tf.layers.serialization import serialize_initializer
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, describe
 
@@ -37,8 +38,8 @@ class KGEModel(keras.Model):
         options: Further arguments of a score function that is given by name.
 
     Raises:
-        ValueError: A size is not a positive integer, the name is unknown, or the layer's sizes are
-            not the model's.
+        ValueError: A size is not a positive integer, the name is unknown, the layer's sizes are
+            not the model's, or the dtype policy keeps the tables in bfloat16 or float16.
 
     Example:
         >>> model = KGEModel(5, 2, embedding_dim=8, score_function="complex")
@@ -196,6 +197,27 @@ class KGEModel(keras.Model):
         """Returns `(batch,)` for triples `(batch, 3)`."""
         return tuple(input_shape[:-1])
 
+    def export(
+        self,
+        filepath: Any,
+        format: str = "tf_saved_model",
+        verbose: bool | None = None,
+        input_signature: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Writes `call` as a model that needs no Python, as `keras.Model.export`.
+
+        Args:
+            filepath: The folder or file to write.
+            format: Of `keras.Model.export`.
+            verbose: Whether Keras prints a summary.
+            input_signature: A list of one `keras.InputSpec`; by default int32 triples `[None, 3]`.
+            **kwargs: Of the format.
+        """
+        # Keras would infer the compute dtype from the first call, but ids are integers.
+        signature = input_signature or [keras.InputSpec(shape=(None, 3), dtype="int32")]
+        super().export(filepath, format, verbose, input_signature=signature, **kwargs)
+
     def get_config(self) -> dict:
         """Returns the constructor's arguments."""
         return {
@@ -206,7 +228,7 @@ class KGEModel(keras.Model):
             "score_function": self._name_of_score_function
             or keras.saving.serialize_keras_object(self.score_function),
             "reciprocal": self.reciprocal,
-            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
+            "embeddings_initializer": serialize_initializer(self.embeddings_initializer),
             "options": self.options,
         }
 

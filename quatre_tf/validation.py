@@ -27,3 +27,15 @@ def check_choice(name: str, value: T, choices: Sequence[T]) -> T:
             f"`{name}` must be one of {', '.join(map(repr, choices))}. {describe(name, value)}"
         )
     return value
+
+
+def check_table_dtype(policy: Any) -> None:
+    """Raises ValueError when a Keras dtype policy keeps tables in bfloat16 or float16.
+
+    Small steps of the optimizer would round to nothing, and scores would have made-up ties.
+    """
+    if policy.variable_dtype in ("bfloat16", "float16"):
+        raise ValueError(
+            "The dtype policy must keep tables in float32; use 'mixed_bfloat16' to compute in "
+            f"bfloat16. {describe('dtype', policy.name)}"
+        )

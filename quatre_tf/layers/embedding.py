@@ -5,8 +5,9 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from quatre_tf.layers.serialization import serialize_initializer
 from quatre_tf.sparse_rows import gather_distinct
-from quatre_tf.validation import check_positive
+from quatre_tf.validation import check_positive, check_table_dtype
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
@@ -22,7 +23,8 @@ class Embedding(keras.layers.Layer):
         embeddings_initializer: Initializer of the table.
 
     Raises:
-        ValueError: A size is not a positive integer.
+        ValueError: A size is not a positive integer, or the dtype policy keeps the table in
+            bfloat16 or float16.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class Embedding(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        check_table_dtype(self.dtype_policy)
         self.num_embeddings = check_positive("num_embeddings", num_embeddings)
         self.embedding_dim = check_positive("embedding_dim", embedding_dim)
         self.components = check_positive("components", components)
@@ -78,7 +81,7 @@ class Embedding(keras.layers.Layer):
             "num_embeddings": self.num_embeddings,
             "embedding_dim": self.embedding_dim,
             "components": self.components,
-            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
+            "embeddings_initializer": serialize_initializer(self.embeddings_initializer),
         }
 
 
@@ -96,7 +99,7 @@ class QuaternionEmbedding(Embedding):
             ±sqrt(6 / (num_embeddings + 4 * embedding_dim)).
 
     Raises:
-        ValueError: A size is not a positive integer.
+        ValueError: As for `Embedding`.
 
     Example:
         >>> layer = QuaternionEmbedding(num_embeddings=10, embedding_dim=8)

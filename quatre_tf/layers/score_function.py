@@ -7,9 +7,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.layers.serialization import serialize_initializer
 from quatre_tf.similarities import DOT, Similarity
 from quatre_tf.sparse_rows import gather_distinct
-from quatre_tf.validation import check_positive
+from quatre_tf.validation import check_positive, check_table_dtype
 
 
 class ScoreFunction(keras.layers.Layer):
@@ -42,7 +43,8 @@ class ScoreFunction(keras.layers.Layer):
         similarity: How a query is compared with an entity row.
 
     Raises:
-        ValueError: A size is not a positive integer.
+        ValueError: A size is not a positive integer, or the dtype policy keeps the tables in
+            bfloat16 or float16.
     """
 
     entity_components: ClassVar[int] = 1
@@ -57,6 +59,7 @@ class ScoreFunction(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        check_table_dtype(self.dtype_policy)
         self.num_relations = check_positive("num_relations", num_relations)
         self.embedding_dim = check_positive("embedding_dim", embedding_dim)
         self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
@@ -249,5 +252,5 @@ class ScoreFunction(keras.layers.Layer):
             **super().get_config(),
             "num_relations": self.num_relations,
             "embedding_dim": self.embedding_dim,
-            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
+            "embeddings_initializer": serialize_initializer(self.embeddings_initializer),
         }

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf import LogisticLoss, QuatRE, SparseAdagrad, labelled_triples
+from quatre_tf import LogisticLoss, QuatRE, RelationRotations, SparseAdagrad, labelled_triples
+from quatre_tf.layers.embedding import Embedding
 from tests import batches, reference
 
 ENTITIES, RELATIONS, DIM = 5, 2, 2
@@ -120,6 +121,90 @@ def test_saving_keeps_everything(tmp_path, triples, labels):
     )
     for one, other in pairs:
         np.testing.assert_array_equal(one.numpy(), other.numpy(), err_msg=one.path)
+
+
+def assert_scores_are_equal(found, expected, rtol):
+    assert found.dtype == expected.dtype
+    found, expected = (tf.cast(scores, tf.float32) for scores in (found, expected))
+    np.testing.assert_allclose(found, expected, rtol, atol=1e-7)
+
+
+@pytest.mark.parametrize(("policy", "rtol"), [("float32", 1e-5), ("mixed_bfloat16", 2**-7)])
+def test_exported_scores_are_the_model_s(tmp_path, triples, labels, policy, rtol):
+    """Other numbers of triples than in training, and without an input signature."""
+    model = QuatRE(ENTITIES, RELATIONS, DIM, dtype=keras.DTypePolicy(policy))
+    model.compile(SparseAdagrad(0.1), LogisticLoss())
+    model.fit(triples, labels, batch_size=4, verbose=0)
+    model.export(tmp_path, verbose=False)
+    exported = tf.saved_model.load(tmp_path)
+    assert_scores_are_equal(exported.serve(triples[:7]), model(triples[:7]), rtol)
+
+
+def test_export_needs_no_call_and_takes_another_signature(tmp_path, triples):
+    model = QuatRE(ENTITIES, RELATIONS, DIM)
+    signature = [keras.InputSpec(shape=(None, 3), dtype="int64")]
+    model.export(tmp_path, verbose=False, input_signature=signature)
+    exported = tf.saved_model.load(tmp_path)
+    ids = tf.constant(triples, tf.int64)
+    assert_scores_are_equal(exported.serve(ids), model(ids), 1e-5)
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_saved_initializers_have_only_the_arguments_that_were_given(seed):
+    """Keras 3.12 refuses a file with the new arguments of Keras 3.15, even at their defaults."""
+    initializer = keras.initializers.GlorotUniform(seed)
+    expected = {} if seed is None else {"seed": seed}
+    model = QuatRE(ENTITIES, RELATIONS, DIM, embeddings_initializer=initializer)
+    for saved in (model, model.entities, model.score_function):
+        assert saved.get_config()["embeddings_initializer"]["config"] == expected
+
+
+@keras.saving.register_keras_serializable("tests")
+class Shifted(keras.initializers.Initializer):
+    """A user's initializer, of which None is not the default."""
+
+    def __init__(self, shift=1.0):
+        self.shift = shift
+
+    def __call__(self, shape, dtype=None):
+        return tf.fill(shape, tf.cast(self.shift or 0.0, dtype))
+
+    def get_config(self):
+        return {"shift": self.shift}
+
+
+def test_saved_initializers_of_users_keep_every_argument():
+    model = QuatRE(ENTITIES, RELATIONS, DIM, embeddings_initializer=Shifted(None))
+    copy = QuatRE.from_config(model.get_config())
+    assert copy.embeddings_initializer.shift is None
+
+
+@pytest.mark.parametrize("policy", ["bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "make_tables",
+    [
+        lambda **options: QuatRE(ENTITIES, RELATIONS, DIM, **options),
+        lambda **options: Embedding(ENTITIES, DIM, **options),
+        lambda **options: RelationRotations(RELATIONS, DIM, **options),
+    ],
+    ids=["model", "entities", "relations"],
+)
+def test_tables_in_half_precision_are_refused(policy, make_tables):
+    message = rf"must keep tables in float32; use 'mixed_bfloat16' .*Received: dtype='{policy}'"
+    with pytest.raises(ValueError, match=message):
+        make_tables(dtype=policy)
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16"])
+def test_fit_keeps_tables_and_ranks_in_float32(triples, labels, policy):
+    model = QuatRE(ENTITIES, RELATIONS, DIM, dtype=keras.DTypePolicy(policy))
+    model.compile(SparseAdagrad(0.1), LogisticLoss())
+    before = model.get_weights()
+    model.fit(triples, labels, verbose=0)
+    assert all(weight.dtype == "float32" for weight in model.weights)
+    assert all(np.any(one != other) for one, other in zip(before, model.get_weights(), strict=True))
+    assert model.score_tails(triples[:, 0], triples[:, 1]).dtype == tf.float32
+    assert model.score_heads(triples[:, 1], triples[:, 2]).dtype == tf.float32
 
 
 def test_batches_are_traced_once(rng):
