@@ -33,11 +33,11 @@ def main(argv: Sequence[str]) -> None:
     from datasets import catalog
     from quatre_tf.ranking.evaluation import evaluate_run
     from quatre_tf.ranking.evaluator import Evaluator
-    from quatre_tf.run import Trained
+    from quatre_tf.run import Run
 
     graph = catalog.load(_DATASET.value, manual_dir=_MANUAL_DIR.value)
     model = measure.trained_model(graph, _EMBEDDING_DIM.value, _EPOCHS.value)
-    trained = Trained(model, graph, pathlib.Path())
+    trained = Run(model, graph, pathlib.Path())
     num_queries = 2 * len(graph.test)
     evaluator = Evaluator(graph)
     calls = {

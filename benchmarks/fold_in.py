@@ -27,7 +27,7 @@ from trainers.training import presets
 
 if TYPE_CHECKING:
     from quatre_tf.data.graph import Graph
-    from quatre_tf.run import Trained
+    from quatre_tf.run import Run
 
 _DATASET = flags.DEFINE_string("dataset", "fb15k237", "Name or folder, as for trainers.fit.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
@@ -115,10 +115,10 @@ def _hold_out(graph: "Graph", least: int) -> np.ndarray:
     return eligible[: 2 * min(_NUM_ENTITIES.value, len(eligible) // 2)]
 
 
-def _train_both(graph: "Graph", held_out: np.ndarray) -> tuple["Trained", "Trained"]:
+def _train_both(graph: "Graph", held_out: np.ndarray) -> tuple["Run", "Run"]:
     """Returns a model trained without the held-out entities, and one trained with them."""
     from quatre_tf.data.encoding import SPLITS
-    from quatre_tf.run import load_trained
+    from quatre_tf.run import load_run
     from trainers.training.fitting import fit
 
     given = {"embedding_dim": _EMBEDDING_DIM.value, "epochs": _EPOCHS.value}
@@ -136,7 +136,7 @@ def _train_both(graph: "Graph", held_out: np.ndarray) -> tuple["Trained", "Train
     for name, settings in runs.items():
         if not (work_dir / name / "test_metrics.json").exists():
             fit(settings, work_dir / name, manual_dir=_MANUAL_DIR.value)
-    without, trained_with = (load_trained(work_dir / name) for name in runs)
+    without, trained_with = (load_run(work_dir / name) for name in runs)
     return without, trained_with
 
 
@@ -156,7 +156,7 @@ class Study:
         without: The model trained without them, and its graph.
     """
 
-    def __init__(self, graph: "Graph", held_out: np.ndarray, without: "Trained"):
+    def __init__(self, graph: "Graph", held_out: np.ndarray, without: "Run"):
         self._graph, self._without = graph, without
         # Entities and relations that occur only together with held-out ones are left out: no model
         # could know them.
@@ -173,14 +173,14 @@ class Study:
         mixed = self._is_new[ends].sum(axis=1) == 1
         return self._known(triples[mixed & np.isin(ends, entities).any(axis=1)])
 
-    def fold_in(self, k: int | None, target_rank: int | None = None) -> "Trained":
+    def fold_in(self, k: int | None, target_rank: int | None = None) -> "Run":
         """Returns the model with each entity folded in from k triples; None: from all."""
         from saved_models.folding import TARGET_RANK, fold_in
 
         names = _names(self._graph, self._given(k))
         return fold_in(self._without, names, target_rank=target_rank or TARGET_RANK)
 
-    def mean_rows(self) -> "Trained":
+    def mean_rows(self) -> "Run":
         """Returns the model with the mean row for each entity, as if nothing was known of it."""
         from saved_models.folding import extend_model
         from saved_models.new_triples import extend_graph
@@ -191,7 +191,7 @@ class Study:
         graph = extend_graph(self._without.graph, names, "train")
         return dataclasses.replace(self._without, model=model, graph=graph)
 
-    def figures(self, trained: "Trained", triples: np.ndarray) -> dict[str, Any]:
+    def figures(self, trained: "Run", triples: np.ndarray) -> dict[str, Any]:
         """Returns `{column: {metric: value}}`, filtered by the whole graph."""
         from quatre_tf.metrics import rank_metrics
 
@@ -220,7 +220,7 @@ class Study:
         places = np.arange(len(order)) - np.repeat(starts, counts)
         return self._train[order[places < (k or len(order))]]
 
-    def _ranks(self, trained: "Trained", triples: np.ndarray) -> list[np.ndarray]:
+    def _ranks(self, trained: "Run", triples: np.ndarray) -> list[np.ndarray]:
         """Returns the ranks of heads and of tails."""
         from quatre_tf.ranking.evaluator import Evaluator
 

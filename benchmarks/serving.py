@@ -46,9 +46,9 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _run(run_dir: str) -> dict[str, Any]:
-    from quatre_tf.run import load_trained
+    from quatre_tf.run import load_run
 
-    trained = load_trained(run_dir)
+    trained = load_run(run_dir)
     name, shape = trained.graph.name, list(trained.model.entities.embeddings.shape)
     print(f"{name}: {shape[0]:,} entities, width {shape[1]}")
     rows, batches = [["batch", "predict_tails", "product", "top_k", "ratio"]], {}

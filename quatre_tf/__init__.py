@@ -11,41 +11,55 @@ from quatre_tf.version import __version__
 
 if TYPE_CHECKING:
     from quatre_tf.callbacks import FilteredRanking
+    from quatre_tf.data.graph import Graph
     from quatre_tf.data.labelled_triples import labelled_triples
+    from quatre_tf.data.vocabulary import Vocabulary
     from quatre_tf.layers.embedding import QuaternionEmbedding
     from quatre_tf.layers.relation_rotations import VARIANTS, RelationRotations
     from quatre_tf.layers.score_function import ScoreFunction
     from quatre_tf.losses import LogisticLoss
     from quatre_tf.model import KGEModel, QuatRE, from_tables
     from quatre_tf.optimizers import SparseAdagrad
+    from quatre_tf.ranking.evaluator import Evaluator
+    from quatre_tf.run import Run, load_run
 
 _MODULES = {
+    "Evaluator": "quatre_tf.ranking.evaluator",
     "FilteredRanking": "quatre_tf.callbacks",
+    "Graph": "quatre_tf.data.graph",
     "LogisticLoss": "quatre_tf.losses",
     "KGEModel": "quatre_tf.model",
     "QuatRE": "quatre_tf.model",
     "QuaternionEmbedding": "quatre_tf.layers.embedding",
     "RelationRotations": "quatre_tf.layers.relation_rotations",
+    "Run": "quatre_tf.run",
     "ScoreFunction": "quatre_tf.layers.score_function",
     "SparseAdagrad": "quatre_tf.optimizers",
     "VARIANTS": "quatre_tf.layers.relation_rotations",
+    "Vocabulary": "quatre_tf.data.vocabulary",
     "from_tables": "quatre_tf.model",
     "labelled_triples": "quatre_tf.data.labelled_triples",
+    "load_run": "quatre_tf.run",
 }
 
 __all__ = [
     "VARIANTS",
+    "Evaluator",
     "FilteredRanking",
+    "Graph",
     "KGEModel",
     "LogisticLoss",
     "QuatRE",
     "QuaternionEmbedding",
     "RelationRotations",
+    "Run",
     "ScoreFunction",
     "SparseAdagrad",
+    "Vocabulary",
     "__version__",
     "from_tables",
     "labelled_triples",
+    "load_run",
 ]
 
 

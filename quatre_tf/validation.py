@@ -4,6 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
+from quatre_tf.errors import DataError
+
 T = TypeVar("T")
 
 
@@ -38,4 +42,13 @@ def check_table_dtype(policy: Any) -> None:
         raise ValueError(
             "The dtype policy must keep tables in float32; use 'mixed_bfloat16' to compute in "
             f"bfloat16. {describe('dtype', policy.name)}"
+        )
+
+
+def check_finite(name: str, table: np.ndarray) -> None:
+    """Raises DataError if a table has NaN or infinite values."""
+    if not np.isfinite(table).all():
+        raise DataError(
+            f"The table of {name} holds NaN or infinite values, so its scores mean nothing. "
+            "Train it again with a smaller learning rate or a stronger regularization."
         )

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from quatre_tf.data.candidate_sets import SlotEntities
 from quatre_tf.data.known_triples import KnownTriples
-from quatre_tf.ranking.entity_lists import Tile, member_masks, members
+from quatre_tf.ranking.entity_lists import Tile, mask_members, member_masks
 
 
 class AnswerTable(tf.Module):
@@ -61,9 +61,7 @@ class AnswerTable(tf.Module):
         slots, places = tf.unique(relations)
 
         def mask(scores: tf.Tensor, tile: Tile) -> tf.Tensor:
-            known = members(self.known_keys, known_lists, tile)
-            absent = tf.fill(tf.shape(known)[:1], tf.constant(-np.inf, scores.dtype))
-            scores = tf.tensor_scatter_nd_update(scores, known, absent)
+            scores = mask_members(scores, self.known_keys, known_lists, tile)
 
             def in_slot() -> tf.Tensor:
                 # Row 0 of the masks has all entities.

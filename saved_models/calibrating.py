@@ -16,7 +16,7 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.data.negatives import Corruption
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 from saved_models import platt, reliability
 from saved_models.calibration import Calibration, Fitted, load_calibration, save_calibration
 
@@ -27,7 +27,7 @@ _FOLDS = 5
 _BATCH = 1 << 12
 
 
-def calibration_of(trained: Trained) -> Calibration | None:
+def calibration_of(trained: Run) -> Calibration | None:
     """Returns the calibration that the run holds, or else a new one, which is not written.
 
     Returns:
@@ -43,7 +43,7 @@ def calibration_of(trained: Trained) -> Calibration | None:
     return None if fitted is None else Calibration(fitted.curves)
 
 
-def calibrate(trained: Trained) -> Calibration | None:
+def calibrate(trained: Run) -> Calibration | None:
     """Fits a calibration and writes it to the run; None as `calibration_of`."""
     fitted = _fit_or_note(trained)
     if fitted is None:
@@ -139,7 +139,7 @@ def _with_negatives(graph: Graph, split: str) -> tuple[np.ndarray, np.ndarray, n
     )
 
 
-def _fit_or_note(trained: Trained) -> Fitted | None:
+def _fit_or_note(trained: Run) -> Fitted | None:
     try:
         return fit_calibration(trained.model, trained.graph)
     except DataError as error:

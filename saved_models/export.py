@@ -24,12 +24,12 @@ def main(argv: Sequence[str]) -> None:
     """Translates the flags."""
     del argv
     import_tensorflow()
-    from quatre_tf.run import load_trained
+    from quatre_tf.run import load_run
     from saved_models.calibrating import calibration_of
     from saved_models.exporting import export_scorer
     from saved_models.scorer import build_scorer
 
-    trained = load_trained(_RUN_DIR.value)
+    trained = load_run(_RUN_DIR.value)
     scorer = build_scorer(trained.model, trained.graph, calibration_of(trained))
     print(f"Exported {export_scorer(scorer, _OUTPUT.value, _VERSION.value)}")
 

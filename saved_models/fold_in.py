@@ -47,14 +47,14 @@ def main(argv: Sequence[str]) -> None:
     import_tensorflow()
     import numpy as np
 
-    from quatre_tf.run import load_trained
+    from quatre_tf.run import load_run
     from saved_models.calibrating import calibration_of
     from saved_models.exporting import export_scorer
     from saved_models.fold_report import describe
     from saved_models.folding import fold_in
     from saved_models.scorer import build_scorer
 
-    trained = load_trained(_RUN_DIR.value)
+    trained = load_run(_RUN_DIR.value)
     triples = np.array([column.to_pylist() for column in columns], object).T
     folded = fold_in(trained, triples, target_rank=_TARGET_RANK.value, origin=_TRIPLES.value)
     scorer = build_scorer(folded.model, folded.graph, calibration_of(trained))

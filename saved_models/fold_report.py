@@ -5,15 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.cosines import Cosines
 from quatre_tf.data.graph import Graph
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 from saved_models.scorer import Scorer
 
 _MAX_NEAREST = 5
 _MAX_TRIPLES = 10
 
 
-def describe(folded: Trained, old: Graph, scorer: Scorer) -> str:
+def describe(folded: Run, old: Graph, scorer: Scorer) -> str:
     """Returns a paragraph for each new entity.
 
     It names the trained entities whose embeddings point in the most similar direction (cosine), and
@@ -28,25 +29,20 @@ def describe(folded: Trained, old: Graph, scorer: Scorer) -> str:
     graph, num_old = folded.graph, old.num_entities
     triples = graph.train[len(old.train) :]
     newcomers = triples[:, [0, 2]].max(axis=1)
-    names, table = graph.entities.names, folded.model.entities.embeddings.numpy()
+    names = graph.entities.names
+    cosines = Cosines(folded.model.entities.embeddings.numpy(), slice(num_old))
     paragraphs = []
     for entity in range(num_old, graph.num_entities):
         given = triples[newcomers == entity]
         count = f"{len(given)} triple{'s' if len(given) > 1 else ''}"
-        nearest = ", ".join(
+        nearest = cosines.nearest(np.array([entity]), _MAX_NEAREST)
+        shown = ", ".join(
             f"{_shown(graph, place)} ({cosine:.2f})"
-            for place, cosine in _nearest(table[entity], table[:num_old])
+            for cosine, place in zip(*map(np.ravel, nearest), strict=True)
         )
-        lines = [f"{names[entity]}: {count}", f"  nearest: {nearest}"]
+        lines = [f"{names[entity]}: {count}", f"  nearest: {shown}"]
         paragraphs.append("\n".join([*lines, *_ranks(graph, given, scorer)]))
     return "\n".join(paragraphs)
-
-
-def _nearest(row: np.ndarray, table: np.ndarray) -> list[tuple[int, float]]:
-    """Returns ids and cosines of the rows most similar to one, best first."""
-    cosines = table @ row / (np.linalg.norm(table, axis=1) * np.linalg.norm(row) + 1e-30)
-    best = np.argsort(-cosines, kind="stable")[:_MAX_NEAREST]
-    return [(int(place), float(cosines[place])) for place in best]
 
 
 def _ranks(graph: Graph, triples: np.ndarray, scorer: Scorer) -> list[str]:

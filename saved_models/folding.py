@@ -30,7 +30,7 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.tiles import top_k
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 from quatre_tf.similarities import DOT
 from quatre_tf.validation import check_positive
 from saved_models.new_triples import extend_graph
@@ -40,12 +40,12 @@ _NOISE = 0.01
 
 
 def fold_in(
-    trained: Trained,
+    trained: Run,
     triples: np.ndarray,
     *,
     target_rank: int = TARGET_RANK,
     origin: str = "triples",
-) -> Trained:
+) -> Run:
     """Returns a model and a graph with the new entities of the triples behind the old ones.
 
     Every table of the model is as it was but for the rows of the new entities, so that all scores
@@ -68,7 +68,7 @@ def fold_in(
     _check_linear(trained.model)
     graph = extend_graph(trained.graph, triples, origin)
     rows = _fit_rows(trained, graph.train[len(trained.graph.train) :], target_rank)
-    return Trained(extend_model(trained.model, rows), graph, trained.run_dir)
+    return Run(extend_model(trained.model, rows), graph, trained.run_dir)
 
 
 def posterior_mean(
@@ -93,7 +93,7 @@ def posterior_mean(
     return mean + gain.T @ np.linalg.solve(variance + noise * np.eye(len(features)), residual)
 
 
-def _fit_rows(trained: Trained, triples: np.ndarray, target_rank: int) -> np.ndarray:
+def _fit_rows(trained: Run, triples: np.ndarray, target_rank: int) -> np.ndarray:
     """Returns a row for each new entity of triples of ids: `[num_new, 4n]`."""
     num_old = trained.graph.num_entities
     table = trained.model.entities.embeddings.numpy()

@@ -11,11 +11,11 @@ import tensorflow as tf
 
 from quatre_tf.data.candidate_sets import constraint
 from quatre_tf.data.graph import Graph
-from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.entity_lists import RankTargets, Tile
 from quatre_tf.ranking.ranks import ranks_from_counts
 from quatre_tf.ranking.tiles import CandidateTable, candidate_table, count_better, top_k
+from quatre_tf.validation import check_finite
 from saved_models.answer_table import AnswerTable
 from saved_models.calibration import Calibration
 from saved_models.tables import Names
@@ -247,15 +247,6 @@ class Scorer(tf.Module):
             )
             ranks = tf.concat([ranks, ranks_from_counts(better[0, 0], equal[0, 0])], axis=0)
         return _answer(status, rank=tf.cast(ranks, tf.float32))
-
-
-def check_finite(name: str, table: np.ndarray) -> None:
-    """Raises DataError if a table has NaN or infinite values."""
-    if not np.isfinite(table).all():
-        raise DataError(
-            f"The table of {name} holds NaN or infinite values: such a model cannot be served. "
-            "Train it again with a smaller learning rate or a stronger regularization."
-        )
 
 
 def build_scorer(model: KGEModel, graph: Graph, calibration: Calibration | None = None) -> Scorer:

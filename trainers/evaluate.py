@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> None:
     import_tensorflow()
     from datasets.progress import progress
     from quatre_tf.ranking.evaluation import Options, evaluate_runs
-    from quatre_tf.run import load_trained
+    from quatre_tf.run import load_run
     from trainers.reporting.evaluation_tables import whole_evaluation
     from trainers.reporting.formatting import peak_memory
 
@@ -52,7 +52,7 @@ def main(argv: Sequence[str]) -> None:
         _SPLIT.value, _TIE_POLICY.value, candidates, _SEED.value, _MEMORY_LIMIT_MB.value, progress
     )
     names = filter(None, (_RUN_DIR.value, _COMPARE_RUN_DIR.value))
-    runs = {name: load_trained(name) for name in names}
+    runs = {name: load_run(name) for name in names}
     results = evaluate_runs(runs, options, _COMPARE_RUN_DIR.value)
     try:
         # First, because a reader of what is printed may leave early.

@@ -31,10 +31,10 @@ def main(argv: Sequence[str]) -> int:
         import_tensorflow()
         from trainers.explorer.api import Api
         from trainers.explorer.application import Application
-        from trainers.reporting.runs import load_run
+        from trainers.reporting.runs import load_reported_run
 
         path = user_path(_RUN_DIR.value)
-        application = Application(Api(load_run(path)))
+        application = Application(Api(load_reported_run(path)))
         print(f"{path} is at {address(listening)} until Ctrl-C.", flush=True)
         if _OPEN.value:
             webbrowser.open(address(listening))

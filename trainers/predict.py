@@ -53,11 +53,11 @@ def main(argv: Sequence[str]) -> None:
     # Before TensorFlow: a file that cannot be read is told at once.
     lines = read_lines(_QUERIES.value) if _QUERIES.value else []
     import_tensorflow()
-    from quatre_tf.run import load_trained
+    from quatre_tf.run import load_run
     from trainers.prediction.predicting import Options
     from trainers.prediction.reports import report_answers, report_missing
 
-    trained = load_trained(_RUN_DIR.value)
+    trained = load_run(_RUN_DIR.value)
     candidates = _CANDIDATES.value or ("seen" if _MISSING.value else "all")
     explain = _EXPLAINED if _EXPLAIN.value else 0
     options = Options(_TOP_K.value, _INCLUDE_KNOWN.value, candidates, explain)

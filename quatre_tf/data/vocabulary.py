@@ -15,6 +15,8 @@ from quatre_tf.errors import DataError, UnknownNameError
 _MAX_SUGGESTIONS = 3
 # difflib takes about 10 us a name: above this many, only names that begin alike are compared.
 _MAX_COMPARED = 50_000
+# Up to so many names, a pass over the vocabulary for each takes less than a hash table of it.
+_FEW = 8
 
 
 class Vocabulary:
@@ -82,14 +84,17 @@ class Vocabulary:
     def ids(self, names: Sequence[str] | np.ndarray | pa.Array) -> np.ndarray:
         """Returns the ids of names: [len(names)] int32.
 
-        One hash table of the vocabulary is built per call (0.1 s at a million names), so ask for
-        many names at once.
+        More than a few names take one hash table of the vocabulary per call (0.1 s at a million
+        names), so ask for many at once.
 
         Raises:
             UnknownNameError: Names the first unknown name and the closest known ones.
         """
         wanted = as_strings(names)
-        found = pc.index_in(wanted, value_set=self._names)
+        if len(wanted) <= _FEW:
+            found = pa.array([self._find(name) for name in wanted], pa.int32())
+        else:
+            found = pc.index_in(wanted, value_set=self._names)
         if found.null_count:
             position = pc.index(found.is_null(), True).as_py()
             name = wanted[position].as_py()
@@ -99,6 +104,11 @@ class Vocabulary:
     def id(self, name: str) -> int:
         """Returns the id of one name; raises UnknownNameError like `ids`."""
         return int(self.ids([name])[0])
+
+    def _find(self, name: pa.Scalar) -> int | None:
+        """Returns the id of a name by one pass over all names."""
+        position = pc.index(self._names, name).as_py()
+        return position if position >= 0 else None
 
     def suggest(self, name: str) -> list[str]:
         """Returns the known names closest to `name`, best first: spelt alike, whatever the case."""

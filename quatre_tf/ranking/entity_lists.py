@@ -7,6 +7,7 @@ Lists are ascending int64 keys `list * num_entities + entity`; a list of -1 is e
 
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 Tile = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
@@ -43,6 +44,20 @@ def members(keys: tf.Tensor, lists: tf.Tensor, tile: Tile) -> tf.Tensor:
     listed = tf.gather(keys, found + tf.gather(limits - ends, rows))
     places = listed - tf.gather(first, rows) - start
     return tf.stack([places, rows], axis=1)
+
+
+def mask_members(scores: tf.Tensor, keys: tf.Tensor, lists: tf.Tensor, tile: Tile) -> tf.Tensor:
+    """Returns scores `[entities of the tile, batch]` with minus infinity for members of lists.
+
+    Args:
+        scores: The scores of the tile.
+        keys: `[members]` int64, the lists.
+        lists: `[batch]` int64, the list of each query.
+        tile: The tile.
+    """
+    places = members(keys, lists, tile)
+    absent = tf.fill(tf.shape(places)[:1], tf.constant(-np.inf, scores.dtype))
+    return tf.tensor_scatter_nd_update(scores, places, absent)
 
 
 def contains(keys: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:

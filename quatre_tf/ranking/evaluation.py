@@ -15,7 +15,7 @@ from quatre_tf.ranking.results import UNSEEN_ANSWERS, Results, Row
 from quatre_tf.ranking.split_ranks import SIDES, SplitRanks
 from quatre_tf.ranking.statistics import sign_flip_p_values
 from quatre_tf.ranking.tile_runner import Progress, without_progress
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 
 # Metrics of two tie policies that differ by no more are reported once.
 _SAME = 1e-4
@@ -54,13 +54,13 @@ class Options:
         )
 
 
-def evaluate_run(trained: Trained, options: Options | None = None) -> Results:
+def evaluate_run(trained: Run, options: Options | None = None) -> Results:
     """Evaluates the best weights of a run; see `evaluate_runs`."""
     return evaluate_runs({"": trained}, options)
 
 
 def evaluate_runs(
-    runs: Mapping[str, Trained], options: Options | None = None, baseline: str | None = None
+    runs: Mapping[str, Run], options: Options | None = None, baseline: str | None = None
 ) -> Results:
     """Evaluates the best weights of runs on the same graph.
 
@@ -98,7 +98,7 @@ def evaluate_runs(
     return Results(options.split, num_triples, options.tie_policy, tuple(rows))
 
 
-def check_same_graph(one: Trained, other: Trained) -> None:
+def check_same_graph(one: Run, other: Run) -> None:
     """Raises ConfigError if two runs were not trained on the same graph."""
     if one.graph.fingerprint != other.graph.fingerprint:
         raise ConfigError(

@@ -34,7 +34,6 @@ import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
 from quatre_tf.ranking.entity_lists import (
@@ -42,8 +41,8 @@ from quatre_tf.ranking.entity_lists import (
     Tile,
     competing_targets,
     distinct_lists,
+    mask_members,
     member_masks,
-    members,
     sum_members,
 )
 from quatre_tf.ranking.targets import leading_widths, map_targets
@@ -367,10 +366,9 @@ def _sweep(
         places = tf.stack([tf.gather_nd(targets, here) - tile[0], here[:, 1]], axis=1)
         found = tf.tensor_scatter_nd_update(found, here, tf.gather_nd(scores, places))
         with tf.control_dependencies([found, checked]):
-            known = members(rank_targets.known_keys, rank_targets.known_lists, tile)
             # In the memory of the scores, which nothing else reads any more.
-            absent = tf.fill(tf.shape(known)[:1], tf.constant(-np.inf, scores.dtype))
-            scores = tf.tensor_scatter_nd_update(scores, known, absent)
+            known = rank_targets.known_keys, rank_targets.known_lists
+            scores = mask_members(scores, *known, tile)
 
         def sum_all(threshold: tf.Tensor) -> tuple[tf.Tensor]:
             return (sum_codes(scores, threshold),)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quatre_tf.run import load_trained
+from quatre_tf.run import load_run
 from tests.fuzz.attempts import attempt
 from tests.fuzz.budget import fuzz
 from tests.fuzz.mutations import mutated
@@ -161,4 +161,4 @@ def test_whole_imports(data, originals, tmp_path_factory):
     if refusal:
         assert not (folder / "run").exists()
     else:
-        assert load_trained(folder / "run").graph.num_entities == 3
+        assert load_run(folder / "run").graph.num_entities == 3

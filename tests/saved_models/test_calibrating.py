@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
-from quatre_tf.run import Trained, save_best
+from quatre_tf.run import Run, save_best
 from saved_models import calibrating
 from saved_models.calibrating import (
     calibrate,
@@ -104,7 +104,7 @@ def test_cross_validation_of_noise_is_no_better_than_one_half():
 @pytest.fixture
 def trained(model, graph, tmp_path):
     save_best(model, tmp_path)
-    return Trained(model, graph, tmp_path)
+    return Run(model, graph, tmp_path)
 
 
 def ask(calibration):
@@ -124,7 +124,7 @@ def test_export_takes_the_calibration_of_the_run_or_fits_the_same(trained):
 def test_nothing_to_fit_is_a_note(model, graph, tmp_path, capsys):
     empty = Graph("bare", graph.entities, graph.relations, graph.train, graph.valid[:0], graph.test)
     save_best(model, tmp_path)
-    trained = Trained(model, empty, tmp_path)
+    trained = Run(model, empty, tmp_path)
     assert calibrate(trained) is None
     assert calibration_of(trained) is None
     assert not (tmp_path / "calibration.json").exists()
@@ -146,7 +146,7 @@ def test_triples_without_negatives(capsys, tmp_path, model, graph):
     grid = np.array([(h, 1, t) for h in range(8) for t in range(8)], np.int32)
     full = Graph("full", graph.entities, graph.relations, grid[:60], grid[60:62], grid[62:])
     save_best(model, tmp_path)
-    assert calibrate(Trained(model, full, tmp_path)) is None
+    assert calibrate(Run(model, full, tmp_path)) is None
     assert "cannot be corrupted" in capsys.readouterr().err
 
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
-from quatre_tf.run import Trained, save_best
+from quatre_tf.run import Run, save_best
 from saved_models.folding import fold_in, posterior_mean
 from saved_models.new_triples import extend_graph
 from saved_models.scorer import build_scorer
@@ -43,7 +43,7 @@ def altered(model, **changes):
 @pytest.fixture(scope="module", params=[False, True], ids=["plain", "reciprocal"])
 def trained(request, model, graph):
     kind = {"reciprocal": request.param, "normalize_relations": not request.param}
-    return Trained(altered(model, **kind), graph, pathlib.Path())
+    return Run(altered(model, **kind), graph, pathlib.Path())
 
 
 @pytest.fixture(scope="module")

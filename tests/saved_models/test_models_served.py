@@ -5,7 +5,7 @@ import pytest
 
 from quatre_tf import KGEModel
 from quatre_tf.errors import DataError
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 from saved_models.exporting import export_scorer
 from saved_models.folding import fold_in
 from saved_models.scorer import build_scorer
@@ -57,7 +57,7 @@ def test_served_scores_and_ranks(case, model, graph, tmp_path):
 
 def test_entities_are_added_where_scores_are_linear(model, graph, tmp_path):
     triples = np.array([["Aland", graph.relations.names[0], graph.entities.names[1]]], object)
-    trained = Trained(model, graph, tmp_path)
+    trained = Run(model, graph, tmp_path)
     if model.score_function.multilinear:
         added = fold_in(trained, triples)
         assert added.model.num_entities == graph.num_entities + 1

@@ -11,7 +11,7 @@ from quatre_tf.atomic_files import write_text
 from quatre_tf.ranking.evaluation import Options, difference_rows, unseen_answer_rows
 from quatre_tf.ranking.results import Results, Row
 from quatre_tf.ranking.split_ranks import SplitRanks
-from quatre_tf.run import Trained, load_trained
+from quatre_tf.run import Run, load_run
 from trainers.comparison.plan import Comparison
 from trainers.comparison.text import COSTS, comparison_text, paper_rows
 from trainers.reporting.rendering import write_csv
@@ -86,7 +86,7 @@ def evaluate_models(comparison: Comparison, output: pathlib.Path) -> Results:
     values: dict[str, list[np.ndarray]] = {model: [] for model in comparison.models}
     costs: dict[str, list[dict[str, float]]] = {model: [] for model in comparison.models}
     for name, config in configs.items():
-        trained = load_trained(output / name)
+        trained = load_run(output / name)
         evaluator = evaluator or options.evaluator(trained.graph)
         ranks = evaluator.rank(trained.model, _SPLIT)
         values[config.model].append(ranks.values(policy))
@@ -115,7 +115,7 @@ def _train(config: TrainConfig, run: RunDirectory, data_dir: Any, manual_dir: An
     fit(config, run.path, resume=run.has_run, data_dir=data_dir, manual_dir=manual_dir)
 
 
-def _costs(trained: Trained) -> dict[str, float]:
+def _costs(trained: Run) -> dict[str, float]:
     """Returns `COSTS` of a run."""
     tables = [variable.shape.num_elements() for variable in trained.model.trainable_variables]
     records = read_records(RunDirectory(trained.run_dir).metrics_file)

@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 
 from quatre_tf.errors import DataError
-from quatre_tf.run import load_trained
+from quatre_tf.run import load_run
 from trainers.explorer import figures
+from trainers.explorer.entity_facts import EntityFacts
 from trainers.explorer.search import EntitySearch
-from trainers.explorer.surroundings import Surroundings
 from trainers.prediction.predicting import Options, Predictor
 from trainers.prediction.questions import ASKED, QuestionReader
-from trainers.reporting.runs import Run
+from trainers.reporting.runs import ReportedRun
 
 Args = Mapping[str, str]
 
 _MAX_FOUND = 20
-_NUM_NEIGHBOURS = 10
+_NUM_NEIGHBORS = 10
 _NUM_FACTS, _MAX_FACTS = 50, 10_000
 _NUM_ANSWERS, _MAX_ANSWERS = 25, 1_000
 
@@ -35,13 +35,13 @@ class Api:
         DataError: The run holds no model, or one with NaN or infinite values.
     """
 
-    def __init__(self, run: Run):
+    def __init__(self, run: ReportedRun):
         # Without weights there is nothing to ask; loading them says so.
-        trained = run.trained or load_trained(run.path)
+        trained = self._trained = run.trained or load_run(run.path)
         self._run, self._graph = run, trained.graph
         self._reader = QuestionReader(trained.graph)
         self._predictor = Predictor(trained, Options())
-        self._surroundings = Surroundings(trained.model, trained.graph)
+        self._entity_facts = EntityFacts(trained.graph)
         self._search = EntitySearch(trained.graph)
         counts = np.bincount(trained.graph.known[:, 1], minlength=trained.graph.num_relations)
         self._relations = list(zip(trained.graph.relations.names, counts.tolist(), strict=True))
@@ -67,19 +67,19 @@ class Api:
         return {"found": [self._entity(entity) for entity in found]}
 
     def entity(self, args: Args) -> dict[str, Any]:
-        """Returns the first `count` facts of an entity, and its nearest neighbours."""
+        """Returns the first `count` facts of an entity, and its nearest neighbors."""
         count = _number(args, "count", _NUM_FACTS, _MAX_FACTS)
         name = self._reader.entities.name(_given(args, "entity"))
         entity = self._graph.entities.id(name)
-        facts = self._surroundings.facts(entity)
-        counts = self._surroundings.relation_counts(facts, entity)
-        neighbours = self._surroundings.neighbours(entity, _NUM_NEIGHBOURS)
+        facts = self._entity_facts.facts(entity)
+        counts = self._entity_facts.relation_counts(facts, entity)
+        neighbors = self._trained.neighbors(name, _NUM_NEIGHBORS)
         return {
             **self._entity(entity),
             "num_facts": len(facts),
             "facts": self._facts(facts[:count]),
             "relations": {asked: number.tolist() for asked, number in counts.items()},
-            "neighbours": [{**self._entity(id_), "cosine": cosine} for id_, cosine in neighbours],
+            "neighbors": [{**self._named(n.entity), "cosine": n.cosine} for n in neighbors],
         }
 
     def answers(self, args: Args) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class Api:
                 "known": split,
             }
             for (head, relation, tail), split in zip(
-                facts, self._surroundings.splits(facts), strict=True
+                facts, self._entity_facts.splits(facts), strict=True
             )
         ]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from quatre_tf.ranking.results import Results
 from trainers.reporting.evaluation_tables import overall
-from trainers.reporting.runs import Run, facts
+from trainers.reporting.runs import ReportedRun, facts
 from trainers.reporting.training_log import SAMPLE, TRAIN, VALID, read_records, series
 from trainers.training.run_directory import RunDirectory
 
@@ -16,7 +16,7 @@ _LINES = {"loss": (TRAIN,), "mrr": (VALID, SAMPLE), "hits@10": (VALID, SAMPLE)}
 _MAX_POINTS = 500
 
 
-def overview(run: Run) -> dict[str, Any]:
+def overview(run: ReportedRun) -> dict[str, Any]:
     """Returns the facts and settings of a run, and its test figures as cells of a table.
 
     Raises:
@@ -25,7 +25,7 @@ def overview(run: Run) -> dict[str, Any]:
     return {"facts": facts(run), "settings": run.settings, "test": _test_table(run)}
 
 
-def curves(run: Run) -> dict[str, Any]:
+def curves(run: ReportedRun) -> dict[str, Any]:
     """Returns the learning curves, read anew: the run may still be training.
 
     Returns:
@@ -49,7 +49,7 @@ def _points(curve: np.ndarray) -> list[list[float]]:
     return curve.T[::-1][::step][::-1].tolist()
 
 
-def _test_table(run: Run) -> list[list[str]]:
+def _test_table(run: ReportedRun) -> list[list[str]]:
     path = RunDirectory(run.path).test_metrics_file
     if not path.exists():
         return []

@@ -11,17 +11,14 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
-import tensorflow as tf
 
+from quatre_tf.cosines import Cosines
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.known_triples import KnownTriples
 from quatre_tf.model import KGEModel
 
 # Cosines held at once: 16 MiB.
 _TILE = 1 << 22
-# Below the length of any trained row.
-_TINY = np.float32(1e-30)
-
 
 # Ids of what is given and of the answer, and the cosines of the answer and of what is given.
 _Pair: TypeAlias = tuple[int, int, tuple[float, float]]
@@ -97,8 +94,8 @@ class _KnownPairs:
         self._givens, places = np.unique(index.entities, return_inverse=True)
         # Of each answer, the places of what is given among `_givens`.
         self._places = np.split(places, index.row_splits[1:-1])
-        self._given_cosines = _Cosines(table, self._givens)
-        self._answer_cosines = _Cosines(table, self._answers)
+        self._given_cosines = Cosines(table, self._givens)
+        self._answer_cosines = Cosines(table, self._answers)
 
     def nearest(self, ends: np.ndarray, count: int) -> Iterator[list[_Pair]]:
         """Yields the pairs most like each of `ends` `[n, 2]`, with the cosines of both entities.
@@ -108,13 +105,11 @@ class _KnownPairs:
         """
         tile = max(1, _TILE // max(len(self._answers), len(self._givens), 1))
         # One more than wanted: the answer itself may have no other fact.
-        k = min(count + 1, len(self._answers))
+        k = count + 1
         for start in range(0, len(ends), tile):
             part = ends[start : start + tile]
             given_cosines = self._given_cosines.of(part[:, 0])
-            cosines, nearest = (
-                found.numpy() for found in tf.math.top_k(self._answer_cosines.of(part[:, 1]), k)
-            )
+            cosines, nearest = self._answer_cosines.nearest(part[:, 1], k)
             for row in range(len(part)):
                 given, answer = part[row]
                 pairs = self._pairs(given, answer, given_cosines[row], cosines[row], nearest[row])
@@ -137,25 +132,3 @@ class _KnownPairs:
                 best = places[np.argmax(given_cosines[places])]
                 similarities = float(cosine), float(given_cosines[best])
                 yield self._givens[best], self._answers[place], similarities
-
-
-class _Cosines:
-    """Cosines between rows of a table `[num_entities, width]` and its rows `ids` `[m]`."""
-
-    def __init__(self, table: np.ndarray, ids: np.ndarray):
-        self._table, self._rows = table, table[ids]
-        self._lengths = _lengths(self._rows)
-
-    def of(self, ids: np.ndarray) -> np.ndarray:
-        """Returns `[n, m]` for ids `[n]`; 0 where a row is all zeros."""
-        # Answers to one question share what is given.
-        distinct, places = np.unique(ids, return_inverse=True)
-        rows = self._table[distinct]
-        cosines = (rows @ self._rows.T) / _lengths(rows)[:, np.newaxis] / self._lengths
-        # Rounding may pass 1.
-        return np.clip(cosines, -1, 1, out=cosines)[places]
-
-
-def _lengths(rows: np.ndarray) -> np.ndarray:
-    # Row by row: a square of all elements would be one more copy of the table.
-    return np.maximum(np.sqrt(np.einsum("nw,nw->n", rows, rows)), _TINY)

@@ -14,7 +14,7 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.entity_lists import Tile, members
 from quatre_tf.ranking.tiles import top_k as best_rows
-from saved_models.scorer import check_finite
+from quatre_tf.validation import check_finite
 
 _QUERY_TILE = 256
 

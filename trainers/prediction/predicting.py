@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.data.encoding import SPLITS
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 from saved_models.calibrating import calibration_of
 from saved_models.scorer import Outputs, build_scorer
 from trainers.prediction.explaining import Evidence, Explainer
@@ -58,7 +58,7 @@ class Answer:
 
 
 def complete(
-    trained: Trained,
+    trained: Run,
     *,
     relation: str,
     head: str = ASKED,
@@ -91,7 +91,7 @@ class Predictor:
         DataError: The model holds NaN or infinite values.
     """
 
-    def __init__(self, trained: Trained, options: Options):
+    def __init__(self, trained: Run, options: Options):
         self._graph, self._options = trained.graph, options
         calibration = calibration_of(trained)
         self.calibrated = calibration is not None

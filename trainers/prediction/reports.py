@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from datasets.triples import COLUMNS
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 from saved_models.calibrating import calibration_of
 from trainers.prediction.explaining import Evidence, Explainer
 from trainers.prediction.formats import Block, Report
@@ -22,7 +22,7 @@ _MISSING = ("relation", "rank", "head", "head_label", "tail", "tail_label", *_NU
 
 
 def report_answers(
-    trained: Trained, questions: Sequence[Question], options: Options, titles: bool
+    trained: Run, questions: Sequence[Question], options: Options, titles: bool
 ) -> Report:
     """Returns the answers to questions; they are computed as they are written.
 
@@ -47,7 +47,7 @@ def report_answers(
     return Report(_columns(_ANSWER, predictor.calibrated, options), blocks())
 
 
-def report_missing(trained: Trained, relation: str, options: Options) -> Report:
+def report_missing(trained: Run, relation: str, options: Options) -> Report:
     """Returns the most plausible facts of a relation that the graph lacks.
 
     Args:

@@ -9,7 +9,7 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
 from quatre_tf.layers.registry import SCORE_FUNCTIONS
 from quatre_tf.ranking.evaluation import check_same_graph
-from quatre_tf.run import BEST_MODEL, GRAPH, Trained, load_trained
+from quatre_tf.run import BEST_MODEL, GRAPH, Run, load_run
 from trainers.reporting.formatting import TITLES, duration, shorten
 from trainers.reporting.training_log import best_record, read_records
 from trainers.training.config import TrainConfig
@@ -27,7 +27,7 @@ _KNOWN_OF_IMPORT = ("dataset", "model", "embedding_dim")
 
 
 @dataclasses.dataclass(frozen=True)
-class Run:
+class ReportedRun:
     """A run as it is found.
 
     Attributes:
@@ -42,7 +42,7 @@ class Run:
     settings: dict[str, Any]
     records: list[dict[str, Any]]
     graph: Graph
-    trained: Trained | None
+    trained: Run | None
 
     @property
     def model(self) -> str:
@@ -57,7 +57,7 @@ class Run:
         return best_record(self.records, self.settings["best_by"]) if self.records else None
 
 
-def load_run(path: pathlib.Path) -> Run:
+def load_reported_run(path: pathlib.Path) -> ReportedRun:
     """Reads a run, also one that is still being trained.
 
     Raises:
@@ -69,12 +69,12 @@ def load_run(path: pathlib.Path) -> Run:
         settings = {name: settings[name] for name in _KNOWN_OF_IMPORT}
     records = read_records(run.metrics_file)
     if not (path / BEST_MODEL).exists():
-        return Run(path, settings, records, Graph.load(path / GRAPH), None)
-    trained = load_trained(path)
-    return Run(path, settings, records, trained.graph, trained)
+        return ReportedRun(path, settings, records, Graph.load(path / GRAPH), None)
+    trained = load_run(path)
+    return ReportedRun(path, settings, records, trained.graph, trained)
 
 
-def check_comparable(run: Run, other: Run) -> None:
+def check_comparable(run: ReportedRun, other: ReportedRun) -> None:
     """Raises ConfigError unless both runs have weights and the same graph."""
     for each in (run, other):
         if each.trained is None:
@@ -87,7 +87,7 @@ def check_comparable(run: Run, other: Run) -> None:
     check_same_graph(run.trained, other.trained)
 
 
-def name_runs(runs: Sequence[Run]) -> dict[str, Run]:
+def name_runs(runs: Sequence[ReportedRun]) -> dict[str, ReportedRun]:
     """Returns runs by a name for legends: the model where that differs, else the folder."""
     for names in ([run.model for run in runs], [run.path.resolve().name for run in runs]):
         if len(set(names)) == len(runs):
@@ -96,7 +96,7 @@ def name_runs(runs: Sequence[Run]) -> dict[str, Run]:
     return {f"run {number}": run for number, run in enumerate(runs, start=1)}
 
 
-def facts(run: Run) -> dict[str, str]:
+def facts(run: ReportedRun) -> dict[str, str]:
     """Returns what a reader wants to know of a run before its figures."""
     graph, settings = run.graph, run.settings
     splits = (f"{len(graph.split(split)):,}" for split in ("train", "valid", "test"))
@@ -112,7 +112,7 @@ def facts(run: Run) -> dict[str, str]:
     return known | (_training_facts(run) if run.records else {"Training": "not recorded"})
 
 
-def _training_facts(run: Run) -> dict[str, str]:
+def _training_facts(run: ReportedRun) -> dict[str, str]:
     last, best, best_by = run.records[-1], run.best, run.settings["best_by"]
     found = "none yet"
     if best:

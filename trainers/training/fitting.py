@@ -18,7 +18,7 @@ from quatre_tf.errors import ConfigError, TrainingError
 from quatre_tf.objectives.sampled_logistic import compiled_operation
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
-from quatre_tf.run import Trained, load_model
+from quatre_tf.run import Run, load_model
 from saved_models.calibrating import calibrate
 from saved_models.exporting import export_scorer
 from saved_models.scorer import build_scorer
@@ -262,7 +262,7 @@ def _finish(session: _Session) -> Results:
         # The chief does the rest alone.
         return results
     print(f"\n{as_text(overall(results))}\n")
-    trained = Trained(model, graph, run.path)
+    trained = Run(model, graph, run.path)
     write_final_summaries(run, trained, results)
     calibration = calibrate(trained)
     exported = export_scorer(build_scorer(model, graph, calibration), run.saved_model)

@@ -9,7 +9,7 @@ from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.errors import ConfigError
 from quatre_tf.ranking.evaluation import Options, evaluate_run, evaluate_runs
 from quatre_tf.ranking.evaluator import Evaluator
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 
 SIDES = ("both", "head", "tail")
@@ -18,7 +18,7 @@ METRICS = ("mr", "mrr", "hits@1", "hits@3", "hits@10")
 
 @pytest.fixture
 def trained():
-    return Trained(small_model(), small_graph(), pathlib.Path("runs/one"))
+    return Run(small_model(), small_graph(), pathlib.Path("runs/one"))
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_tie_policies_are_left_out_when_they_agree(trained):
 
 
 def test_comparison(trained):
-    other = Trained(small_model(f=-3.0), small_graph(), pathlib.Path("runs/other"))
+    other = Run(small_model(f=-3.0), small_graph(), pathlib.Path("runs/other"))
     options = Options(candidates=("all", "train_type_constrained"))
     results = evaluate_runs({"one": trained, "other": other}, options, "other")
     for side in SIDES:
@@ -104,7 +104,7 @@ def test_equal_models_do_not_differ(trained):
 def test_runs_that_cannot_be_compared(trained):
     graph = small_graph()
     shorter = dataclasses.replace(graph, test=graph.test[:-1])
-    other = Trained(small_model(), shorter, pathlib.Path("runs/other"))
+    other = Run(small_model(), shorter, pathlib.Path("runs/other"))
     with pytest.raises(ConfigError, match=r"one and .*other are runs on different graphs"):
         evaluate_runs({"one": trained, "other": other})
     with pytest.raises(ConfigError, match="one cannot be compared with itself"):

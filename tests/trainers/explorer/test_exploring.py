@@ -19,13 +19,13 @@ from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.ranking.results import Results, Row
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.explorer import application, figures, search, server
 from trainers.explorer.api import Api
 from trainers.explorer.application import Application
 from trainers.explorer.search import EntitySearch
-from trainers.reporting.runs import Run
+from trainers.reporting.runs import ReportedRun
 from trainers.training.config import TrainConfig
 
 LABELS = {"a": "Anna", "b": "Bea", "c": "<img/src=x>", "f": "Anna-Lena"}
@@ -37,7 +37,7 @@ def run(tmp_path_factory):
     path = tmp_path_factory.mktemp("run")
     graph = dataclasses.replace(small_graph(), labels=LABELS)
     settings = dataclasses.asdict(TrainConfig(dataset="small"))
-    return Run(path, settings, [], graph, Trained(small_model(), graph, path))
+    return ReportedRun(path, settings, [], graph, Run(small_model(), graph, path))
 
 
 @pytest.fixture(scope="module")
@@ -153,9 +153,9 @@ def test_facts_of_an_entity_as_head_and_then_as_tail(client):
     assert ask(client, "/api/entity", entity="b", count="2")["facts"] == told["facts"][:2]
 
 
-def test_neighbours_by_cosine(client):
+def test_neighbors_by_cosine(client):
     """All embeddings lie on one line: the cosine is the sign of the product of two NUMBERS."""
-    near = ask(client, "/api/entity", entity="a")["neighbours"]
+    near = ask(client, "/api/entity", entity="a")["neighbors"]
     cosines = {entity["name"]: entity["cosine"] for entity in near}
     assert cosines == {"b": 1, "c": 1, "f": 1, "e": 0, "d": -1}
     assert [entity["cosine"] for entity in near] == [1, 1, 1, 0, -1]

@@ -11,7 +11,7 @@ import pytest
 from datasets import catalog
 from quatre_tf.errors import ConfigError, DataError
 from quatre_tf.ranking.evaluator import Evaluator
-from quatre_tf.run import load_trained
+from quatre_tf.run import load_run
 from tests.golden import NAMES, folder_from, load_golden
 from trainers.importing.imported_run import import_openke
 from trainers.prediction import predicting
@@ -118,7 +118,7 @@ def test_golden_tables_have_the_reference_s_metrics(name, tmp_path):
     files = Files(tmp_path, name, golden.entity_names, golden.relation_names, weights)
     files.write()
     files.run()
-    trained = load_trained(tmp_path / "run")
+    trained = load_run(tmp_path / "run")
     result = Evaluator(trained.graph, "optimistic").evaluate(trained.model, "test")
     for side, row in {"both": "averaged", "head": "head", "tail": "tail"}.items():
         expected = golden.meta["metrics"][f"{row}(filter)"]
@@ -134,7 +134,7 @@ def test_variants_keep_their_scores(files, left_out, variant):
     files.weights.pop(left_out, None)
     files.write()
     assert files.run().embeddings.variant == variant
-    trained = load_trained(files.folder / "run")
+    trained = load_run(files.folder / "run")
     answers = predicting.complete(trained, head="p3", relation="child_of", top_k=99)
     assert len(answers) > 20
     for answer in answers:
@@ -162,7 +162,7 @@ def test_quate_component_tables(files):
     files.write()
     assert files.run().embeddings.variant == "quate"
     files.weights = dict(zip(QUATRE_KEYS, (entity, relation), strict=False))
-    trained = load_trained(files.folder / "run")
+    trained = load_run(files.folder / "run")
     for answer in predicting.complete(trained, tail="p9", relation="parent_of", top_k=5):
         expected = score(files, answer.entity, "parent_of", "p9")
         assert answer.score == pytest.approx(expected, rel=1e-4, abs=1e-5)
@@ -316,5 +316,5 @@ def test_entity_that_the_data_set_does_not_have(files):
 
 def test_graph_of_the_run_is_that_of_the_data_set(files):
     files.run()
-    graph = load_trained(files.folder / "run").graph
+    graph = load_run(files.folder / "run").graph
     assert graph.fingerprint == catalog.load(files.dataset).fingerprint

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 from saved_models.calibration import Calibration
 from saved_models.platt import Curves
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
@@ -34,7 +34,7 @@ def trained(tmp_path, monkeypatch):
             module, "calibration_of", lambda _: Calibration(Curves(curves[0], curves))
         )
     graph = dataclasses.replace(small_graph(), labels=LABELS)
-    return Trained(small_model(), graph, tmp_path)
+    return Run(small_model(), graph, tmp_path)
 
 
 def logistic(score):

@@ -4,7 +4,7 @@ import pytest
 from datasets import catalog
 from quatre_tf import QuatRE
 from quatre_tf.errors import DataError
-from quatre_tf.run import Trained, load_trained
+from quatre_tf.run import Run, load_run
 from trainers.prediction import predicting
 from trainers.prediction.predicting import Options, Predictor
 from trainers.prediction.questions import Question
@@ -14,7 +14,7 @@ from trainers.prediction.questions import Question
 def trained(family, tmp_path):
     graph = catalog.load(str(family))
     model = QuatRE(graph.num_entities, graph.num_relations, 4, embeddings_initializer="normal")
-    return Trained(model, graph, tmp_path)
+    return Run(model, graph, tmp_path)
 
 
 def test_both_directions_in_one_batch_keep_their_order(trained, monkeypatch):
@@ -40,6 +40,6 @@ def test_seen_candidates_are_those_of_the_place_in_train(trained):
 
 def test_not_a_run_directory(tmp_path):
     with pytest.raises(DataError, match="There is no run directory"):
-        load_trained(tmp_path / "nowhere")
+        load_run(tmp_path / "nowhere")
     with pytest.raises(DataError, match=r"holds no trained model: .*model\.keras is missing"):
-        load_trained(tmp_path)
+        load_run(tmp_path)

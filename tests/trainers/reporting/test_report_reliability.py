@@ -13,7 +13,7 @@ from PIL import Image
 
 from datasets import catalog
 from quatre_tf import QuatRE
-from quatre_tf.run import Trained, save_best
+from quatre_tf.run import Run, save_best
 from saved_models.calibrating import calibrate
 from trainers.reporting.html_report import reliability
 
@@ -27,7 +27,7 @@ def trained(family, tmp_path):
     # All scores are 0: the logistic function is one half everywhere.
     model.entities.embeddings.assign(np.zeros(model.entities.embeddings.shape))
     save_best(model, tmp_path)
-    return Trained(model, graph, tmp_path)
+    return Run(model, graph, tmp_path)
 
 
 @pytest.fixture

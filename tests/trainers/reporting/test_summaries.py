@@ -10,7 +10,7 @@ from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.hparams import metadata
 
 from quatre_tf.ranking.results import Results
-from quatre_tf.run import load_trained
+from quatre_tf.run import load_run
 from tests.trainers.conftest import read_records
 from tests.trainers.reporting.summary_events import read_tensors, read_values
 from trainers.reporting.tensorboard.final import HPARAMS_FOLDER
@@ -57,7 +57,7 @@ def _check_validations(logged, run_dir):
 
 
 def _relations_of_valid(run_dir):
-    graph = load_trained(run_dir).graph
+    graph = load_run(run_dir).graph
     return set(graph.relations.names[graph.valid[:, 1]])
 
 
@@ -116,7 +116,7 @@ def _check_projector(run_dir):
     points = tf.train.load_checkpoint(checkpoint).get_tensor("entities")
     header, *lines = (moved / "tensorboard" / "metadata.tsv").read_text().splitlines()
     assert header.split("\t") == ["label", "name", "degree", "relation", "type"]
-    trained = load_trained(moved)
+    trained = load_run(moved)
     ids = trained.graph.entities.ids([line.split("\t")[1] for line in lines])
     assert sorted(ids) == list(range(24))
     np.testing.assert_array_equal(points, trained.model.entities.embeddings.numpy()[ids])

@@ -12,7 +12,7 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, DataError, TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
-from quatre_tf.run import load_trained
+from quatre_tf.run import load_run
 from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.conftest import read_records
 from tests.trainers.training.survival import state
@@ -88,7 +88,7 @@ def test_best_is_a_true_copy_of_the_best_not_the_last(config, tmp_path, monkeypa
     first, *_, last, tested = seen
     assert not np.allclose(first, last)
     np.testing.assert_array_equal(tested, first)
-    np.testing.assert_array_equal(load_trained(run_dir).model.entities.embeddings.numpy(), first)
+    np.testing.assert_array_equal(load_run(run_dir).model.entities.embeddings.numpy(), first)
 
 
 def test_early_stopping(config, tmp_path, monkeypatch, capsys):
@@ -223,11 +223,11 @@ def test_strong_recipe_leaves_everything_behind(strong_config, tmp_path, capsys)
     printed = capsys.readouterr().out
     # 52 questions have an answer among the 32 training triples; 8 a step, 6 steps a pass.
     assert "8 queries x 24 candidates per step, 6 epochs of 6 steps" in printed
-    assert load_trained(run_dir).model.reciprocal
+    assert load_run(run_dir).model.reciprocal
     rates = [record["learning_rate"] for record in read_records(run_dir, "train")]
     assert rates[-1] < 0.1 * strong_config.learning_rate
     best = max(record["mrr"] for record in read_records(run_dir, "valid/all"))
-    model, graph = load_trained(run_dir).model, load_trained(run_dir).graph
+    model, graph = load_run(run_dir).model, load_run(run_dir).graph
     valid = Evaluator(graph).evaluate(model, "valid").metrics()
     assert valid["mrr"] == pytest.approx(best)
 

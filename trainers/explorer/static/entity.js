@@ -1,4 +1,4 @@
-// One entity: its neighbours among the embeddings and its facts in the graph.
+// One entity: its neighbors among the embeddings and its facts in the graph.
 
 import { address, ask, byId, called, element, entityLink, knownMark, moreButton, table } from "/page.js";
 
@@ -12,7 +12,7 @@ export function showEntity(entity) {
   byId("degree").textContent =
     `In ${entity.num_facts.toLocaleString("en")} facts: head of ${heads.toLocaleString("en")}, ` +
     `tail of ${tails.toLocaleString("en")}.`;
-  const near = entity.neighbours.map((other) =>
+  const near = entity.neighbors.map((other) =>
     element(
       "tr",
       {},
@@ -20,7 +20,7 @@ export function showEntity(entity) {
       element("td", {}, other.cosine.toFixed(3)),
     ),
   );
-  byId("neighbours").replaceChildren(table("By the cosine of the embeddings", ["Entity", "Cosine"], near));
+  byId("neighbors").replaceChildren(table("By the cosine of the embeddings", ["Entity", "Cosine"], near));
   showFacts(entity, FIRST);
 }
 

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from trainers.reporting.html_report import pictures
-from trainers.reporting.runs import Run
+from trainers.reporting.runs import ReportedRun
 from trainers.reporting.training_log import SAMPLE, TRAIN, VALID, series
 
 _VALIDATION = {"mrr": "MRR", "hits@10": "Hits@10"}
@@ -27,7 +27,7 @@ _MAX_MARKERS = 40
 _STEPS = (1, 2, 2.5, 5, 10)
 
 
-def draw_curves(runs: Mapping[str, Run], path: pathlib.Path) -> None:
+def draw_curves(runs: Mapping[str, ReportedRun], path: pathlib.Path) -> None:
     """Draws training loss, validation MRR and validation Hits@10; a color per run.
 
     Args:
@@ -57,7 +57,7 @@ def _label(axis: Axes, title: str) -> None:
         axis.text(0.5, 0.5, "none yet", transform=axis.transAxes, ha="center")
 
 
-def _draw_loss(axis: Axes, run: Run, color: str) -> None:
+def _draw_loss(axis: Axes, run: ReportedRun, color: str) -> None:
     epochs, losses = series(run.records, TRAIN, "loss")
     axis.plot(epochs, losses, color=color, linewidth=1)
     # Most of the way down happens in the first epochs; the rest would be a line along the axis.
@@ -67,7 +67,7 @@ def _draw_loss(axis: Axes, run: Run, color: str) -> None:
     axis.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _draw_validation(axis: Axes, run: Run, metric: str, color: str) -> None:
+def _draw_validation(axis: Axes, run: ReportedRun, metric: str, color: str) -> None:
     axis.plot(*series(run.records, SAMPLE, metric), color=color, fillstyle="none", **_SAMPLE_STYLE)
     epochs, values = series(run.records, VALID, metric)
     # Markers show how often was validated; many of them would be a thick line.
@@ -78,7 +78,7 @@ def _draw_validation(axis: Axes, run: Run, metric: str, color: str) -> None:
     axis.yaxis.set_major_locator(MaxNLocator(5, steps=_STEPS))
 
 
-def _legend(runs: Mapping[str, Run]) -> tuple[list[Line2D], list[str]]:
+def _legend(runs: Mapping[str, ReportedRun]) -> tuple[list[Line2D], list[str]]:
     handles = [
         Line2D([], [], color=color) for color, _ in zip(pictures.PALETTE, runs, strict=False)
     ]

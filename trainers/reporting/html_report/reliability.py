@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.ranking import statistics
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 from saved_models.calibrating import NUM_NEGATIVES, calibration_of, labelled_scores
 from saved_models.calibration import Calibration
 from saved_models.platt import logistic
@@ -41,7 +41,7 @@ _ROW_HEIGHT = 2.9
 _HEADER = ("", "triples", "Brier score", "Log loss", "ECE")
 
 
-def probabilities(runs: Mapping[str, Trained], output: pathlib.Path) -> str:
+def probabilities(runs: Mapping[str, Run], output: pathlib.Path) -> str:
     """Reliability diagram of the test split, and figures of it and its largest relations.
 
     Args:
@@ -76,7 +76,7 @@ def probabilities(runs: Mapping[str, Trained], output: pathlib.Path) -> str:
     )
 
 
-def _probabilities(run: Trained) -> Probabilities | None:
+def _probabilities(run: Run) -> Probabilities | None:
     """Returns probabilities `[n, 1 + k]` by their name; None where there are none."""
     try:
         scores = labelled_scores(run.model, run.graph, _SPLIT)

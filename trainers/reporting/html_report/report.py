@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from quatre_tf.atomic_files import write_text
 from quatre_tf.ranking.evaluation import Options, evaluate_runs
 from quatre_tf.ranking.results import Results
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 from trainers.reporting import evaluation_tables as tables
 from trainers.reporting.formatting import SIDE_TITLES, shorten
 from trainers.reporting.html_report import page, reliability
@@ -24,7 +24,13 @@ from trainers.reporting.html_report.entity_map import (
     map_rows,
 )
 from trainers.reporting.rendering import Table, as_html, write_csv
-from trainers.reporting.runs import Run, check_comparable, facts, load_run, name_runs
+from trainers.reporting.runs import (
+    ReportedRun,
+    check_comparable,
+    facts,
+    load_reported_run,
+    name_runs,
+)
 
 PAGE = "index.html"
 # What a report may write. Files of an earlier one that this one does not have are removed.
@@ -57,8 +63,8 @@ def write_report(
         UnknownNameError: A relation is not of the graph.
         DataError: A folder is not a run, or a file of it cannot be read.
     """
-    run = load_run(run_dir)
-    others = [] if compare_run_dir is None else [load_run(compare_run_dir)]
+    run = load_reported_run(run_dir)
+    others = [] if compare_run_dir is None else [load_reported_run(compare_run_dir)]
     for other in others:
         check_comparable(run, other)
     runs = name_runs([run, *others])
@@ -72,7 +78,9 @@ def write_report(
     return output / PAGE
 
 
-def _sections(runs: Mapping[str, Run], relations: Sequence[str], output: pathlib.Path) -> list[str]:
+def _sections(
+    runs: Mapping[str, ReportedRun], relations: Sequence[str], output: pathlib.Path
+) -> list[str]:
     curves = _curves(runs, output)
     trained = {name: run.trained for name, run in runs.items() if run.trained}
     if not trained:
@@ -95,7 +103,7 @@ def _sections(runs: Mapping[str, Run], relations: Sequence[str], output: pathlib
     ]
 
 
-def _facts(runs: Mapping[str, Run]) -> str:
+def _facts(runs: Mapping[str, ReportedRun]) -> str:
     """The facts of the runs, and their settings folded away."""
     settings = {
         name: {setting: str(value) for setting, value in run.settings.items()}
@@ -187,7 +195,7 @@ def _relations(results: Results, output: pathlib.Path) -> str:
     )
 
 
-def _curves(runs: Mapping[str, Run], output: pathlib.Path) -> str:
+def _curves(runs: Mapping[str, ReportedRun], output: pathlib.Path) -> str:
     """Learning curves of the runs that have any."""
     title = "Learning curves"
     recorded = {name: run for name, run in runs.items() if run.records}
@@ -209,7 +217,7 @@ def _curves(runs: Mapping[str, Run], output: pathlib.Path) -> str:
     )
 
 
-def _entity_map(name: str, trained: Trained, relations: Sequence[str], output: pathlib.Path) -> str:
+def _entity_map(name: str, trained: Run, relations: Sequence[str], output: pathlib.Path) -> str:
     """The entities of the chosen relations by t-SNE."""
     title, graph = "Map of entities", trained.graph
     relations = relations or choose_relations(graph)

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tensorboard.plugins.hparams import api
 
 from quatre_tf.ranking.results import Results
-from quatre_tf.run import Trained
+from quatre_tf.run import Run
 from trainers.reporting.evaluation_tables import overall
 from trainers.reporting.rendering import as_markdown
 from trainers.reporting.tensorboard.projector import write_projector
@@ -22,7 +22,7 @@ from trainers.training.run_directory import RunDirectory
 HPARAMS_FOLDER = pathlib.PurePath("hparams", "final")
 
 
-def write_final_summaries(run: RunDirectory, trained: Trained, results: Results) -> None:
+def write_final_summaries(run: RunDirectory, trained: Run, results: Results) -> None:
     """Writes the table of the test split, a row of the HParams table and the Projector's files.
 
     Args:

@@ -1,0 +1,71 @@
+"""The records that a run answers with."""
+
+import dataclasses
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """An answer to a question.
+
+    Attributes:
+        entity: Its name.
+        score: Higher is more plausible.
+        label: Its label; None if the graph has none.
+    """
+
+    entity: str
+    score: float
+    label: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class RankedTriple:
+    """The filtered ranks of a triple's entities; equal scores count half.
+
+    Attributes:
+        head: Name.
+        relation: Name.
+        tail: Name.
+        head_rank: Rank of the head among all entities, from 1 on.
+        tail_rank: Rank of the tail.
+    """
+
+    head: str
+    relation: str
+    tail: str
+    head_rank: float
+    tail_rank: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Neighbor:
+    """An entity whose embedding is similar to that of another.
+
+    Attributes:
+        entity: Its name.
+        cosine: Cosine of the two embeddings.
+        label: Its label; None if the graph has none.
+    """
+
+    entity: str
+    cosine: float
+    label: str | None
+
+
+class Records(list[T]):
+    """A list of records."""
+
+    def to_pandas(self) -> Any:
+        """Returns a `pandas.DataFrame` with a row for each record.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("`to_pandas` needs pandas: `pip install pandas`.") from error
+        return pd.DataFrame([vars(record) for record in self])
