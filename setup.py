@@ -69,6 +69,8 @@ setup(
             # Each major release formats a little differently.
             "clang-format>=22,<23",
             "mypy>=1.13",
+            # `to_pandas` of records.
+            "pandas>=2.2",
             *ANALYSIS,
             *PREPARE,
             *SERVING,

@@ -36,7 +36,7 @@ class FilteredRanking(keras.callbacks.Callback):
 
     Example:
         >>> ranking = FilteredRanking([[0, 0, 1]], known_triples=[[0, 0, 1], [0, 0, 2]])
-        >>> model = QuatRE(num_entities=3, num_relations=1, embedding_dim=2)
+        >>> model = KGEModel(num_entities=3, num_relations=1, embedding_dim=2)
         >>> sorted(ranking.figures(model))
         ['hits@1', 'hits@10', 'hits@3', 'mr', 'mrr']
     """

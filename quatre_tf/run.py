@@ -52,12 +52,12 @@ _BATCH = 256
 _TRIPLES = tf.TensorSpec([None, 3], tf.int32)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A trained model and its graph.
 
-    Questions are asked by names. The first call of each kind takes about a second, because the
-    known triples are indexed and TensorFlow compiles it; later ones take milliseconds.
+    Questions are asked by names. The first call of each kind takes seconds, because the known
+    triples are indexed and TensorFlow compiles it; later ones take milliseconds.
 
     A question is `head` and `relation`, which asks for tails, or `relation` and `tail`, which asks
     for heads. For several questions, give sequences of names; a single name among them belongs to
@@ -77,6 +77,9 @@ class Run:
     model: KGEModel
     graph: Graph
     run_dir: pathlib.Path
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.run_dir)!r})"
 
     @functools.cached_property
     def config(self) -> dict[str, Any]:
@@ -417,12 +420,12 @@ def _check_members(path: pathlib.Path) -> None:
     """
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
+        unknown = {member.filename for member in members} - _MEMBERS
+        if unknown:
+            raise ValueError(f"It holds {min(unknown)!r} beside {', '.join(sorted(_MEMBERS))}.")
+        if sum(member.file_size for member in members) > path.stat().st_size:
+            raise ValueError("It unpacks to more than its size.")
         config = json.loads(archive.read("config.json"))
-    unknown = {member.filename for member in members} - _MEMBERS
-    if unknown:
-        raise ValueError(f"It holds {min(unknown)!r} beside {', '.join(sorted(_MEMBERS))}.")
-    if sum(member.file_size for member in members) > path.stat().st_size:
-        raise ValueError("It unpacks to more than its size.")
     if str(config.get("module")).startswith(_VERSION_1):
         raise DataError(
             f"The model {path} was saved by version 1, whose weights have another layout. "

@@ -236,6 +236,7 @@ def test_without_pandas(run, monkeypatch):
 
 def test_settings_of_the_run(run, tmp_path):
     assert run.config == {"recipe": "paper"}
+    assert repr(run) == f"Run({str(run.run_dir)!r})"
     with pytest.raises(DataError, match=r"Cannot read the settings .*config\.json"):
         _ = dataclasses.replace(run, run_dir=tmp_path).config
 

@@ -1,0 +1,58 @@
+"""docs/python.md from top to bottom, and the run in README.md, on a shorter training."""
+
+import contextlib
+import io
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from tests import commands
+from tests.documents import ROOT, blocks
+
+PYTHON = ROOT / "docs" / "python.md"
+PAGE = PYTHON.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    """Returns the names that the blocks leave behind, and what they print."""
+    folder = tmp_path_factory.mktemp("python")
+    (shell,) = blocks(PYTHON, "sh")
+    (command,) = shell.commands()
+    python, option, module, *flags = shlex.split(command)
+    assert (python, option, module) == ("python", "-m", "trainers.fit")
+    code, told = commands.run(module, [*flags, "--epochs=2"], folder)
+    assert code == 0, told
+    names, printed = {"__name__": "python"}, io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.chdir(folder)
+        pages = [block for page in (PYTHON, ROOT / "README.md") for block in blocks(page, "python")]
+        for block in pages:
+            if block.mark == "run by tests/quatre_tf/test_run_docs.py":
+                exec(compile(block.text, str(block), "exec"), names)
+    return names, printed.getvalue()
+
+
+def test_shapes_in_comments_hold(executed):
+    names, _ = executed
+    shapes = re.findall(r"^(\w+) = .*  # (\[.*\])$", PAGE, re.MULTILINE)
+    assert len(shapes) == 4
+    for name, shape in shapes:
+        assert str(list(names[name].shape)) == shape
+
+
+def test_the_message_about_an_unknown_name_is_as_shown(executed):
+    (message,) = re.findall(r"print\(error\)  # (.*)", PAGE)
+    assert message in executed[1].splitlines()
+
+
+def test_the_best_inner_product_is_the_best_answer(executed):
+    names, _ = executed
+    run = names["run"]
+    (answer,) = run.predict("Egypt", "official_language", top_k=1, filtered=False)
+    assert answer.entity == run.graph.entities.names[names["best"]]
+    np.testing.assert_allclose(
+        answer.score, names["entities"][names["best"]] @ names["query"], rtol=1e-4
+    )
