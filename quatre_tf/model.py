@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.layers.embedding import Embedding
-from quatre_tf.layers.registry import make_score_function
+from quatre_tf.layers.registry import make_score_function, score_function_class
 from quatre_tf.layers.score_function import ScoreFunction
 from quatre_tf.layers.serialization import serialize_initializer
 from quatre_tf.sparse_rows import gather_distinct
@@ -73,7 +73,7 @@ class KGEModel(keras.Model):
         # Before the score function: the gradients of an objective are in the order of the tables.
         self.entities = Embedding(
             num_entities,
-            embedding_dim,
+            layer.entity_width // layer.entity_components,
             layer.entity_components,
             self.embeddings_initializer.clone(),
             dtype=self.dtype_policy,
@@ -169,13 +169,25 @@ class KGEModel(keras.Model):
         return tf.transpose(self.score_function.similarity.tile(table, queries))
 
     def tables(self) -> dict[str, np.ndarray]:
-        """Returns the embeddings by name: `entity` and the tables of the score function."""
-        shapes = self.score_function.relation_tables()
-        relations = {
-            name: np.reshape(table.numpy(), [-1, *shapes[name]])
-            for name, table in self.score_function.tables.items()
+        """Returns the embeddings by name.
+
+        They are `[num_entities, ...]` for `entity_tables` of the score function, which begin with
+        `entity`, `[num_relations, ...]` for its `relation_tables`, and its `dense_tables`.
+        """
+        function = self.score_function
+        shapes = function.entity_tables()
+        ends = np.cumsum([function.width_of(shape) for shape in shapes.values()])
+        columns = np.split(self.entities.embeddings.numpy(), ends[:-1], axis=1)
+        entities = {
+            name: np.reshape(part, [-1, *shape])
+            for (name, shape), part in zip(shapes.items(), columns, strict=True)
         }
-        return {"entity": self.entities.embeddings.numpy(), **relations}
+        dense, shapes = function.dense_tables(), function.weight_shapes()
+        relations = {
+            name: np.reshape(table.numpy(), [*([] if name in dense else [-1]), *shapes[name]])
+            for name, table in function.tables.items()
+        }
+        return {**entities, **relations}
 
     def assign_tables(self, tables: Mapping[str, np.ndarray]) -> None:
         """Replaces the embeddings by those of another model; the inverse of `tables`.
@@ -189,7 +201,11 @@ class KGEModel(keras.Model):
             raise ValueError(
                 f"`tables` must have the shapes {_listed(wanted)}. Received: {_listed(found)}."
             )
-        self.entities.embeddings.assign(tables["entity"])
+        columns = [
+            np.reshape(tables[name], [self.num_entities, -1])
+            for name in self.score_function.entity_tables()
+        ]
+        self.entities.embeddings.assign(np.concatenate(columns, axis=1))
         for name, table in self.score_function.tables.items():
             table.assign(np.reshape(tables[name], table.shape))
 
@@ -296,10 +312,10 @@ def from_tables(
 
     Args:
         name: A name of `quatre_tf.layers.registry.SCORE_FUNCTIONS`.
-        tables: By name, as `KGEModel.tables` returns them: `entity` `[num_entities, width]` and the
-            tables of the score function, `[num_relations, ...]` each.
+        tables: By name, as `KGEModel.tables` returns them.
         reciprocal: Whether the second half of the relation rows predicts heads.
-        **options: Arguments of the score function, such as `norm=1`.
+        **options: Arguments of the score function, such as `norm=1`; sizes that the tables show are
+            not needed.
 
     Raises:
         ValueError: A table is missing, unknown, or of another shape.
@@ -314,14 +330,15 @@ def from_tables(
             "`tables` must hold `entity` and the tables of the relations. "
             f"Received: {', '.join(tables) or 'none'}."
         )
+    options = {**score_function_class(name).options_of(tables), **options}
+    function = make_score_function(name, 1, 1, **options)
     num_entities, width = np.shape(tables["entity"])
-    rows = len(next(table for key, table in tables.items() if key != "entity"))
-    num_relations = rows // 2 if reciprocal else rows
-    components = make_score_function(name, 1, 1, **options).entity_components
+    # A table that is missing is reported with the shapes that are wanted.
+    rows = next((len(tables[key]) for key in function.relation_tables() if key in tables), 1)
     model = KGEModel(
         num_entities,
-        num_relations,
-        max(width // components, 1),
+        max(rows // 2 if reciprocal else rows, 1),
+        max(width // function.entity_components, 1),
         name,
         reciprocal,
         embeddings_initializer="zeros",

@@ -32,11 +32,21 @@ class Similarity(abc.ABC):
     """
 
     linear: ClassVar[bool] = False
-    dtype: ClassVar[tf.DType] = tf.float32
+    dtype: tf.DType = tf.float32
 
     @abc.abstractmethod
     def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Returns scores `[...]` of queries `[..., width]` and rows that broadcast against them."""
+
+    def pairs_of_sides(self, queries: tf.Tensor, rows: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
+        """Returns the scores `[batch, k]` of rows, each with one of two queries.
+
+        Args:
+            queries: `[batch, 2, width]`.
+            rows: `[batch, k, width]`.
+            second: `[batch, k]` bool, which rows are compared with the second query.
+        """
+        return self.pairs(tf.where(second[..., tf.newaxis], queries[:, 1:], queries[:, :1]), rows)
 
     @abc.abstractmethod
     def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
@@ -92,7 +102,7 @@ class Euclidean(Similarity):
 
     def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Returns `-|q - t|`."""
-        return -_root(tf.reduce_sum(tf.square(queries - rows), axis=-1))
+        return -root_of_squares(queries - rows)
 
     def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
         """Returns `-|q - t|` of all pairs."""
@@ -139,6 +149,11 @@ def _squared_distances(rows: tf.Tensor, queries: tf.Tensor) -> tuple[tf.Tensor, 
         + tf.reduce_sum(tf.square(queries), axis=1)[tf.newaxis]
     )
     return norms - 2.0 * tf.linalg.matmul(rows, tf.transpose(queries)), norms
+
+
+def root_of_squares(rows: tf.Tensor) -> tf.Tensor:
+    """Returns the Euclidean norms `[...]` of rows `[..., width]`; of zero, with gradient zero."""
+    return _root(tf.reduce_sum(tf.square(rows), axis=-1))
 
 
 def _root(squares: tf.Tensor) -> tf.Tensor:

@@ -17,11 +17,13 @@ class Case(NamedTuple):
         name: In the registry.
         options: Of its constructor.
         golden: Name of its file in `golden/systems`, None where there is none.
+        scale: Standard deviation of random tables.
     """
 
     name: str
     options: dict
     golden: str | None = None
+    scale: float = 1.0
 
     def __str__(self):
         return self.golden or self.name
@@ -46,6 +48,13 @@ CASES = [
         Case("autosf", {"structure": name}, f"autosf_{name}")
         for name in ("wn18rr", "fb15k237", "wn18", "fb15k")
     ],
+    Case("transr", {}, "transr"),
+    Case("transr", {"relation_dim": 3}),
+    Case("stranse", {"norm": 1}, "stranse_l1"),
+    Case("stranse", {"norm": 2}, "stranse_l2"),
+    # Points of the unit ball.
+    Case("murp", {}, "murp", scale=0.25),
+    Case("convkb", {}, "convkb"),
 ]
 
 
@@ -53,7 +62,12 @@ def scores(case, tables, heads, relations, tails):
     """f(h, r, t) of ids that broadcast, in float64 and from unfolded formulas."""
     tables = {name: np.asarray(table, np.float64) for name, table in tables.items()}
     h, t = tables["entity"][heads], tables["entity"][tails]
-    rows = {name: table[relations] for name, table in tables.items() if name != "entity"}
+    ids = {"head_bias": heads, "tail_bias": tails}
+    rows = {
+        name: table if name in _SHARED else table[ids.get(name, relations)]
+        for name, table in tables.items()
+        if name != "entity"
+    }
     return _SCORES[case.name](h, t, case.options, **rows)
 
 
@@ -109,6 +123,49 @@ def _autosf(h, t, options, relation):
     return total
 
 
+# Weights of all relations.
+_SHARED = ("filters", "filter_bias", "weights")
+
+
+def _transr(h, t, options, relation, projection):
+    heads, tails = (np.matmul(rows[..., np.newaxis, :], projection)[..., 0, :] for rows in (h, t))
+    return -np.linalg.norm(heads + relation - tails, axis=-1)
+
+
+def _stranse(h, t, options, relation, head_projection, tail_projection):
+    heads = np.matmul(head_projection, h[..., np.newaxis])[..., 0]
+    tails = np.matmul(tail_projection, t[..., np.newaxis])[..., 0]
+    return -np.linalg.norm(heads + relation - tails, ord=options["norm"], axis=-1)
+
+
+def _convkb(h, t, options, relation, filters, filter_bias, weights):
+    h, r, t = (rows[..., np.newaxis, :] for rows in (h, relation, t))
+    maps = filters[:, :1] * h + filters[:, 1:2] * r + filters[:, 2:] * t + filter_bias[:, None]
+    return (np.maximum(maps, 0) * weights.reshape([len(filters), -1])).sum((-2, -1))
+
+
+def _length(points):
+    return np.linalg.norm(points, axis=-1, keepdims=True)
+
+
+def _clamped(points):
+    return points / np.maximum(1, _length(points) / (1 - 1e-5))
+
+
+def _moebius(x, y):
+    xy, xx, yy = ((a * b).sum(-1, keepdims=True) for a, b in ((x, y), (x, x), (y, y)))
+    return ((1 + 2 * xy + yy) * x + (1 - xx) * y) / (1 + 2 * xy + xx * yy)
+
+
+def _murp(h, t, options, relation, relation_diagonal, head_bias, tail_bias):
+    h, t, relation = map(_clamped, (h, t, relation))
+    tangent = relation_diagonal * np.arctanh(_length(h)) * h / _length(h)
+    h = _clamped(np.tanh(_length(tangent)) * tangent / _length(tangent))
+    difference = _moebius(-h, _clamped(_moebius(t, relation)))
+    distance = 2 * np.arctanh(np.minimum(_length(difference)[..., 0], 1 - 1e-5))
+    return head_bias + tail_bias - distance**2
+
+
 _SCORES = {
     **dict.fromkeys(("quatre", "quate", "quatre_head", "quatre_tail"), _quaternions),
     "distmult": lambda h, t, options, relation: (h * relation * t).sum(-1),
@@ -122,4 +179,8 @@ _SCORES = {
     "rotate": _rotate,
     "toruse": _toruse,
     "autosf": _autosf,
+    "transr": _transr,
+    "stranse": _stranse,
+    "murp": _murp,
+    "convkb": _convkb,
 }

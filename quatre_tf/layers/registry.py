@@ -43,12 +43,27 @@ SCORE_FUNCTIONS: dict[str, Entry] = {
     "transe": Entry("quatre_tf.layers.transe:TransE", {}, ("norm",)),
     "rotate": Entry("quatre_tf.layers.rotate:RotatE", {}, ("norm",)),
     "toruse": Entry("quatre_tf.layers.toruse:TorusE", {}, ("norm",)),
+    "transr": Entry("quatre_tf.layers.transr:TransR", {}, ("relation_dim",)),
+    "stranse": Entry("quatre_tf.layers.stranse:STransE", {}, ("norm",)),
+    "murp": Entry("quatre_tf.layers.murp:MuRP"),
+    "convkb": Entry("quatre_tf.layers.convkb:ConvKB", {}, ("num_filters",)),
 }
+
+
+def score_function_class(name: str) -> Any:  # Of a ScoreFunction, whose module imports TensorFlow.
+    """Returns the class of a score function by name.
+
+    Raises:
+        ValueError: The name is unknown.
+    """
+    entry = SCORE_FUNCTIONS[check_choice("score_function", name, tuple(SCORE_FUNCTIONS))]
+    module, class_name = entry.path.split(":")
+    return getattr(importlib.import_module(module), class_name)
 
 
 def make_score_function(
     name: str, num_relations: int, embedding_dim: int, /, **arguments: Any
-) -> Any:  # A ScoreFunction, whose module imports TensorFlow.
+) -> Any:
     """Returns a score function by name.
 
     Args:
@@ -60,7 +75,5 @@ def make_score_function(
     Raises:
         ValueError: The name is unknown.
     """
-    entry = SCORE_FUNCTIONS[check_choice("score_function", name, tuple(SCORE_FUNCTIONS))]
-    module, class_name = entry.path.split(":")
-    cls = getattr(importlib.import_module(module), class_name)
-    return cls(num_relations, embedding_dim, **{**entry.fixed, **arguments})
+    cls = score_function_class(name)
+    return cls(num_relations, embedding_dim, **{**SCORE_FUNCTIONS[name].fixed, **arguments})

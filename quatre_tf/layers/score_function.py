@@ -1,6 +1,7 @@
 """What a score function is: relation tables, and pure functions of rows that make queries."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import keras
@@ -68,17 +69,41 @@ class ScoreFunction(keras.layers.Layer):
     @property
     def entity_width(self) -> int:
         """Floats per entity."""
-        return self.entity_components * self.embedding_dim
+        return sum(map(self.width_of, self.entity_tables().values()))
+
+    @classmethod
+    def options_of(cls, tables: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        """Returns the constructor's arguments that the shapes of tables tell, for `from_tables`."""
+        del tables
+        return {}
+
+    def entity_tables(self) -> dict[str, tuple[int, ...]]:
+        """Returns the shape of an entity's entry in each table; a row holds all, side by side."""
+        return {"entity": (self.entity_components * self.embedding_dim,)}
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         """Returns the shape of a relation's entry in each table, by the name of the table."""
         return {"relation": (self.entity_width,)}
 
+    def dense_tables(self) -> dict[str, tuple[int, ...]]:
+        """Returns the shapes of the weights that all relations share, by name."""
+        return {}
+
+    def weight_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Returns the shapes of `relation_tables`, then of `dense_tables`."""
+        return {**self.relation_tables(), **self.dense_tables()}
+
+    @staticmethod
+    def width_of(shape: tuple[int, ...]) -> int:
+        """Returns the floats of an entry of some shape."""
+        return math.prod(shape)
+
     def fold(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
         """Returns what queries need of relations, `[k, width]`; by default their row.
 
         Args:
-            rows: `[k, floats]` of each table, in the order of `relation_tables`.
+            rows: `[k, floats]` of each table, in the order of `weight_shapes`; the weights that
+                relations share are the same in each row.
         """
         return rows[0]
 
@@ -105,15 +130,16 @@ class ScoreFunction(keras.layers.Layer):
 
     @property
     def tables(self) -> dict[str, keras.Variable]:
-        """The relation tables by name, each `[num_relations, floats]`."""
+        """The tables by name, `[num_relations, floats]`, or `[1, floats]` of shared weights."""
         return dict(self._weights_by_name)
 
     def build(self, input_shape: Any = None) -> None:
         """Creates the tables; the shape of the ids does not matter."""
-        for name, shape in self.relation_tables().items():
+        dense = self.dense_tables()
+        for name, shape in self.weight_shapes().items():
             self._weights_by_name[name] = self.add_weight(
                 name=name,
-                shape=(self.num_relations, int(np.prod(shape))),
+                shape=(1 if name in dense else self.num_relations, self.width_of(shape)),
                 # A clone: a seeded initializer shared by the tables would give them equal values.
                 initializer=self.embeddings_initializer.clone(),
                 autocast=False,
@@ -122,14 +148,36 @@ class ScoreFunction(keras.layers.Layer):
 
     def lookup(self, relation_ids: tf.Tensor) -> list[tf.Tensor]:
         """Returns the raw rows `[batch, floats]` of each table."""
+        dense = self.dense_tables()
         # Of the raw variable: `tf.gather` on a Keras variable copies the whole table.
-        tables = self._weights_by_name.values()
-        return [tf.nn.embedding_lookup(table.value, relation_ids) for table in tables]
+        return [
+            tf.nn.embedding_lookup(
+                table.value, tf.zeros_like(relation_ids) if name in dense else relation_ids
+            )
+            for name, table in self._weights_by_name.items()
+        ]
+
+    def table_gradients(
+        self, gradients: Sequence[tf.Tensor], relation_ids: tf.Tensor
+    ) -> list[tf.Tensor | tf.IndexedSlices]:
+        """Returns the gradient of each table for those of the rows of `lookup`.
+
+        Args:
+            gradients: `[k, floats]` of each table.
+            relation_ids: `[k]`, distinct.
+        """
+        dense = self.dense_tables()
+        return [
+            tf.reduce_sum(gradient, axis=0, keepdims=True)
+            if name in dense
+            else tf.IndexedSlices(gradient, relation_ids)
+            for name, gradient in zip(self.weight_shapes(), gradients, strict=True)
+        ]
 
     def folded(self, relation_ids: tf.Tensor | None = None) -> tf.Tensor:
         """Returns `fold` of some relations, each folded once, or of all of them."""
         if relation_ids is None:
-            return self.fold([tf.convert_to_tensor(t.value) for t in self.tables.values()])
+            return self.fold(self.lookup(tf.range(self.num_relations)))
         return gather_distinct(lambda ids: self.fold(self.lookup(ids)), relation_ids)
 
     def call(self, relation_ids: tf.Tensor) -> tf.Tensor:
@@ -138,7 +186,7 @@ class ScoreFunction(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape: Any) -> tuple:
         """Returns `(*input_shape, width)`."""
-        widths = [int(np.prod(shape)) for shape in self.relation_tables().values()]
+        widths = map(self.width_of, self.weight_shapes().values())
         return (*input_shape, self.fold([tf.zeros([1, width]) for width in widths]).shape[-1])
 
     def queries(

@@ -102,7 +102,7 @@ class CandidateScores:
             queries, rows = tf.cast(queries, compute_dtype), tf.cast(rows, compute_dtype)
             self.scores = tf.linalg.matmul(queries, rows, transpose_b=True)
         else:
-            self.scores = tf.transpose(similarity.tile(rows, queries))
+            self.scores = tf.cast(tf.transpose(similarity.tile(rows, queries)), queries.dtype)
         self._queries, self._rows = queries, rows
 
     def gradients(self, upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -151,7 +151,7 @@ def query_objective(
         regularization=regularization + ranking.regularization,
         gradients=[
             _add_up(ranking.table_gradient, contributions),
-            *[tf.IndexedSlices(gradient, relations.ids) for gradient in relation_gradients],
+            *function.table_gradients(relation_gradients, relations.ids),
         ],
     )
 

@@ -100,10 +100,10 @@ def sampled_logistic_objective(
         regularization=l2_scale * (relation_l2 + entities.squares),
         gradients=[
             tf.IndexedSlices(entities.gradient, unique_ids),
-            *[
-                tf.IndexedSlices(gradient[: relations.count], relations.ids[: relations.count])
-                for gradient in relation_gradients
-            ],
+            *function.table_gradients(
+                [gradient[: relations.count] for gradient in relation_gradients],
+                relations.ids[: relations.count],
+            ),
         ],
     )
 
@@ -281,8 +281,8 @@ def _other_scores(
     """The gradient of each candidate is a row of its own."""
     with tf.GradientTape() as tape:
         tape.watch([queries, candidates])
-        chosen = tf.where(asks_tail[..., tf.newaxis], queries[:, :1], queries[:, 1:])
-        scores = function.similarity.pairs(chosen, candidates)
+        scores = function.similarity.pairs_of_sides(queries, candidates, ~asks_tail)
+        scores = tf.cast(scores, queries.dtype)
     loss, score_gradients = _logistic(scores, scale)
     query_gradients, candidate_gradients = tape.gradient(
         scores, [queries, candidates], output_gradients=score_gradients

@@ -67,7 +67,7 @@ def sampled_softmax_objective(
 
     def rank(queries: tf.Tensor, weights: tf.Tensor) -> Ranking:
         target_queries = tf.gather(queries, batch.rows)
-        target_scores = function.similarity.pairs(target_queries, answers)
+        target_scores = tf.cast(function.similarity.pairs(target_queries, answers), tf.float32)
         scored = CandidateScores(function.similarity, queries, rows, options.compute_dtype)
         left_out = tf.constant(-float("inf"), scored.scores.dtype)
         # In place: nothing else reads the scores.
@@ -122,7 +122,7 @@ def _target_gradients(
         return at_queries, upstream[:, tf.newaxis] * target_queries
     with tf.GradientTape() as tape:
         tape.watch([target_queries, answers])
-        scores = similarity.pairs(target_queries, answers)
+        scores = tf.cast(similarity.pairs(target_queries, answers), upstream.dtype)
     at_queries, at_answers = tape.gradient(
         scores, [target_queries, answers], output_gradients=upstream
     )

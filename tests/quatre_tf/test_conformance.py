@@ -35,7 +35,7 @@ def make(case, reciprocal=False, num_entities=ENTITIES, dim=DIM, seed=7):
         num_entities, RELATIONS, dim, case.name, reciprocal, options=dict(case.options)
     )
     rng = np.random.default_rng(seed)
-    model.assign_tables({n: rng.normal(size=t.shape) for n, t in model.tables().items()})
+    model.assign_tables({n: rng.normal(0, case.scale, t.shape) for n, t in model.tables().items()})
     return model
 
 
@@ -176,17 +176,24 @@ def slopes(loss, tables):
     return gradients
 
 
+def dense(gradient, variable):
+    if not isinstance(gradient, tf.IndexedSlices):
+        return gradient.numpy()
+    rows = np.zeros(variable.shape)
+    rows[gradient.indices.numpy()] = gradient.values
+    return rows
+
+
 def check_gradients(model, objective, loss):
     tables = {name: table.astype(np.float64) for name, table in model.tables().items()}
     np.testing.assert_allclose(objective.loss, loss(tables), rtol=1e-5)
     expected = slopes(loss, tables)
-    for gradient, name in zip(objective.gradients, tables, strict=True):
-        if isinstance(gradient, tf.IndexedSlices):
-            dense = np.zeros([len(tables[name]), gradient.values.shape[1]])
-            dense[gradient.indices.numpy()] = gradient.values
-            gradient = dense
-        found = np.reshape(gradient, tables[name].shape)
-        np.testing.assert_allclose(found, expected[name], rtol=1e-3, atol=1e-4, err_msg=name)
+    widths = [int(np.prod(shape)) for shape in model.score_function.entity_tables().values()]
+    rows, *others = map(dense, objective.gradients, model.trainable_variables)
+    found = [*np.split(rows, np.cumsum(widths)[:-1], axis=1), *others]
+    for gradient, name in zip(found, tables, strict=True):
+        gradient = np.reshape(gradient, tables[name].shape)
+        np.testing.assert_allclose(gradient, expected[name], rtol=1e-3, atol=1e-4, err_msg=name)
 
 
 def query_batch():

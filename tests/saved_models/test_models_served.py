@@ -27,7 +27,7 @@ def model(case, graph):
         graph.num_entities, graph.num_relations, 2, case.name, options=dict(case.options)
     )
     rng = np.random.default_rng(11)
-    model.assign_tables({n: rng.normal(size=t.shape) for n, t in model.tables().items()})
+    model.assign_tables({n: rng.normal(0, case.scale, t.shape) for n, t in model.tables().items()})
     return model
 
 

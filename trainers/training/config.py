@@ -84,6 +84,22 @@ class TrainConfig:
         group="model",
         models=_models_with("structure"),
     )
+    relation_dim: int = setting(
+        0,
+        help="Floats per relation of transr; 0 for --embedding_dim.",
+        group="model",
+        at_least=0,
+        at_most=2**16,
+        models=_models_with("relation_dim"),
+    )
+    num_filters: int = setting(
+        64,
+        help="Filters of the convolution of convkb.",
+        group="model",
+        at_least=1,
+        at_most=2**16,
+        models=_models_with("num_filters"),
+    )
     embedding_dim: int = setting(
         128,
         help="Components per embedding: quaternions (n in the paper, 4 floats each), complex "

@@ -57,6 +57,8 @@ CHANGES = {
     "normalize_relations": Change(False, {"objective"}),
     "norm": Change("2", {"objective"}, base={"model": "transe"}),
     "structure": Change("wn18", {"objective"}, base={"model": "autosf"}),
+    "relation_dim": Change(3, {"tables", "objective"}, base={"model": "transr"}),
+    "num_filters": Change(3, {"tables", "objective"}, base={"model": "convkb"}),
     "embedding_dim": Change(3, {"tables", "objective"}),
     "init_scale": Change(0.0, {"tables"}),
     "num_negatives": Change(7, {"batches", "objective"}, ("paper",)),

@@ -1,0 +1,164 @@
+"""Scores that no query row and entity row separate: each pair is scored by the whole formula."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import tensorflow as tf
+
+from quatre_tf.layers.score_function import ScoreFunction
+from quatre_tf.similarities import Similarity
+
+# Rows scored at once, and about the floats that are then held for each step of a formula: 16 MiB.
+_ROWS = 1024
+_FLOATS = 1 << 22
+
+
+class Pointwise(Similarity):
+    """Scores pairs by a formula, in blocks of bounded size.
+
+    A query is `[given entity row | folded relation | side]`; side is 0 where tails are wanted and 1
+    where heads are.
+
+    Args:
+        formula: `PointwiseScore.scores`.
+        entity_width: Floats per entity.
+        dtype: The dtype that scores are computed in, whatever the dtype of the rows.
+    """
+
+    def __init__(
+        self,
+        formula: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor],
+        entity_width: int,
+        dtype: tf.DType = tf.float32,
+    ):
+        self._formula, self._width, self.dtype = formula, entity_width, dtype
+
+    def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        """Returns the scores `[...]` of queries and rows with equal leading axes."""
+        flat_queries = tf.reshape(queries, [-1, queries.shape[-1]])
+        flat_rows = tf.reshape(rows, [-1, 1, rows.shape[-1]])
+        return tf.reshape(self._scores(flat_queries, flat_rows), tf.shape(rows)[:-1])
+
+    def pairs_of_sides(self, queries: tf.Tensor, rows: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
+        """Returns the scores of both queries where they are wanted; no query is repeated."""
+        scores = [self._scores(queries[:, side], rows) for side in (0, 1)]
+        return tf.where(second, scores[1], scores[0])
+
+    def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+        """Returns the scores of all pairs, block by block."""
+
+        def of_rows(block: tf.Tensor) -> tf.Tensor:
+            size = _queries_at_once(block, queries)
+            of_queries = _concatenate(
+                lambda some: self._scores(some, block[tf.newaxis]), queries, size, self.dtype
+            )
+            return tf.transpose(of_queries)
+
+        return _concatenate(of_rows, rows, tf.constant(_ROWS), self.dtype)
+
+    def tile_gradients(
+        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the gradients by automatic differentiation, some queries at a time."""
+        size = _queries_at_once(rows, queries)
+        upstream = tf.cast(tf.transpose(upstream), self.dtype)
+
+        def add(
+            start: tf.Tensor, row_gradient: tf.Tensor, parts: tf.TensorArray
+        ) -> tuple[tf.Tensor, tf.Tensor, tf.TensorArray]:
+            some = queries[start : start + size]
+            with tf.GradientTape() as tape:
+                tape.watch([rows, some])
+                scores = self._scores(some, rows[tf.newaxis])
+            of_rows, of_queries = tape.gradient(
+                scores, [rows, some], output_gradients=upstream[start : start + size]
+            )
+            return start + size, row_gradient + of_rows, parts.write(parts.size(), of_queries)
+
+        _, row_gradient, parts = tf.while_loop(
+            lambda start, *_: start < tf.shape(queries)[0],
+            add,
+            (tf.constant(0), tf.zeros_like(rows), _parts(queries.dtype, queries.shape[-1])),
+            parallel_iterations=1,
+        )
+        return row_gradient, tf.ensure_shape(parts.concat(), queries.shape)
+
+    def _scores(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        """Returns `[b, m]` of queries `[b, width]` and rows `[b, m, width]` or `[1, m, width]`."""
+        queries, rows = tf.cast(queries, self.dtype), tf.cast(rows, self.dtype)
+        given = queries[:, tf.newaxis, : self._width]
+        folded, is_head = queries[:, self._width : -1], queries[:, tf.newaxis, -1:] > 0.5
+        # The formula occurs once in the graph: a case for each side takes far longer to compile.
+        return self._formula(tf.where(is_head, rows, given), folded, tf.where(is_head, given, rows))
+
+
+def _queries_at_once(rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+    # A query is as wide as what a formula makes of a pair, or wider.
+    return tf.maximum(_FLOATS // (tf.maximum(tf.shape(rows)[0], 1) * queries.shape[-1]), 1)
+
+
+def _parts(dtype: tf.DType, width: int | None) -> tf.TensorArray:
+    return tf.TensorArray(
+        dtype, 0, dynamic_size=True, infer_shape=False, element_shape=[None, width]
+    )
+
+
+def _concatenate(
+    function: Callable[[tf.Tensor], tf.Tensor], values: tf.Tensor, size: tf.Tensor, dtype: tf.DType
+) -> tf.Tensor:
+    """Returns the results `[k, any]` of `function` for slices of `size` values, one by one."""
+    _, parts = tf.while_loop(
+        lambda start, _: start < tf.shape(values)[0],
+        lambda start, parts: (
+            start + size,
+            parts.write(parts.size(), function(values[start : start + size])),
+        ),
+        (tf.constant(0), _parts(dtype, None)),
+        parallel_iterations=1,
+    )
+    return parts.concat()
+
+
+class PointwiseScore(ScoreFunction):
+    """A score function given by its formula alone: a subclass defines `scores`.
+
+    Ranking costs the whole formula for every pair, so it is slower than with queries that a product
+    or a distance compares with rows.
+
+    Attributes:
+        score_dtype: The dtype that scores are computed in.
+    """
+
+    score_dtype: ClassVar[tf.DType] = tf.float32
+
+    def __init__(self, num_relations: int, embedding_dim: int, **kwargs: Any):
+        super().__init__(num_relations, embedding_dim, **kwargs)
+        self.similarity = Pointwise(self.scores, self.entity_width, self.score_dtype)
+
+    def scores(self, heads: tf.Tensor, folded: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
+        """Returns the scores `[batch, k]`.
+
+        Args:
+            heads: Entity rows `[batch, k, entity_width]`.
+            folded: `[batch, width]` of `fold`.
+            tails: Entity rows `[batch, k, entity_width]`.
+        """
+        raise NotImplementedError
+
+    def fold(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
+        """Returns the rows of all tables side by side."""
+        return tf.concat(rows, axis=-1)
+
+    def unfold(self, folded: tf.Tensor) -> list[tf.Tensor]:
+        """Returns the rows of each table in its shape, `[batch, ...]`; the inverse of `fold`."""
+        shapes = list(self.weight_shapes().values())
+        rows = tf.split(folded, [self.width_of(shape) for shape in shapes], axis=-1)
+        return [tf.reshape(row, [-1, *shape]) for row, shape in zip(rows, shapes, strict=True)]
+
+    def tail_queries(self, heads: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns `[h | folded relation | 0]`."""
+        return tf.concat([heads, folded, tf.zeros_like(heads[:, :1])], axis=-1)
+
+    def head_queries(self, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns `[t | folded relation | 1]`."""
+        return tf.concat([tails, folded, tf.ones_like(tails[:, :1])], axis=-1)
