@@ -1,17 +1,16 @@
 """Adagrad for tables of which each step touches a few rows."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import keras
 import tensorflow as tf
 
+from quatre_tf.keras_internals import Gradient, SummedGradientsAdagrad
 from quatre_tf.sparse_rows import sum_duplicates
-
-Gradient: TypeAlias = "tf.Tensor | tf.IndexedSlices"
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
-class SparseAdagrad(tf.keras.optimizers.Adagrad):
+class SparseAdagrad(SummedGradientsAdagrad):
     """Adagrad whose cost is that of the rows with a gradient.
 
     `accumulator += g^2; variable -= learning_rate * g / (sqrt(accumulator) + epsilon)`
@@ -56,14 +55,9 @@ class SparseAdagrad(tf.keras.optimizers.Adagrad):
             name=name,
             **kwargs,
         )
-        self.gradient_norm = keras.Variable(
-            0.0, trainable=False, name="gradient_norm", aggregation="only_first_replica"
+        self.gradient_norm = self.add_variable(
+            shape=(), name="gradient_norm", aggregation="only_first_replica"
         )
-        self._track_variable(self.gradient_norm)
-
-    def accumulator(self, variable: Any) -> tf.Variable:
-        """Returns the sums of squares of a variable's gradients; it has the variable's shape."""
-        return self._accumulators[self._get_variable_index(variable)].value
 
     def update_step(self, gradient: Gradient, variable: Any, learning_rate: Any) -> None:
         """Updates one variable in place with the fused kernel, sparse or dense."""
@@ -83,21 +77,14 @@ class SparseAdagrad(tf.keras.optimizers.Adagrad):
         else:
             tf.raw_ops.ResourceApplyAdagradV2(**arguments, grad=tf.cast(gradient, variable.dtype))
 
-    def _clip_gradients(self, grads: list[Gradient]) -> list[Gradient]:
-        # Keras clips each replica's gradients before their sum; see _all_reduce_sum_gradients.
-        return grads if self.global_clipnorm else super()._clip_gradients(grads)
-
-    def _all_reduce_sum_gradients(self, grads_and_vars: Any) -> list[tuple[Gradient, Any]]:
-        # TensorFlow remembers each trace of its all-reduce until the process ends.
-        if self._distribution_strategy.num_replicas_in_sync > 1:
-            grads_and_vars = super()._all_reduce_sum_gradients(grads_and_vars)
-        summed, variables = zip(*grads_and_vars, strict=True)
-        gradients = [sum_duplicates(g) if isinstance(g, tf.IndexedSlices) else g for g in summed]
+    def transform_summed(self, gradients: list[Gradient]) -> list[Gradient]:
+        """Adds duplicate rows, records the global norm and clips it."""
+        gradients = [sum_duplicates(g) if isinstance(g, tf.IndexedSlices) else g for g in gradients]
         norm = tf.linalg.global_norm(gradients)
         self.gradient_norm.assign(norm)
         if self.global_clipnorm:
             gradients = _scale_if_above(gradients, norm, self.global_clipnorm)
-        return list(zip(gradients, variables, strict=True))
+        return gradients
 
 
 def _scale_if_above(gradients: list[Gradient], norm: tf.Tensor, bound: float) -> list[Gradient]:

@@ -3,13 +3,14 @@
 import pathlib
 import shutil
 import tempfile
-import uuid
 import weakref
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+
+from saved_models.table_internals import AnonymousTable
 
 # What a line of a text file cannot hold: TensorFlow's reader ends lines at \n and drops every \r.
 # "%" comes first when writing and last when reading.
@@ -47,7 +48,7 @@ class LineTable(tf.Module):
 
     def _table(self, *columns: Any, default: Any) -> tf.lookup.StaticHashTable:
         file = tf.lookup.TextFileInitializer(str(self._path), *columns, vocab_size=self._size)
-        return _Table(file, default)
+        return AnonymousTable(file, default)
 
 
 class NameTable(LineTable):
@@ -90,26 +91,6 @@ class Names(tf.Module):
         self.entities = NameTable(entities, "entities.txt")
         self.relations = NameTable(relations, "relations.txt")
         self.labels = LineTable(labels, "labels.txt") if labels is not None else None
-
-
-class _Table(tf.lookup.StaticHashTable):
-    """Goes with the last who holds it, here and in a program that loads the SavedModel.
-
-    TensorFlow keeps a table that has a name until the process ends. Only the graph of the session
-    loaders, such as TensorFlow Serving's, needs one. By default it would be made of the path of the
-    file, and that of the exporting machine be published with every SavedModel.
-    """
-
-    def __init__(self, initializer: tf.lookup.TextFileInitializer, default_value: Any):
-        super().__init__(initializer, default_value, experimental_is_anonymous=True)
-        self._shared_name = f"names_{uuid.uuid4()}"
-
-    def _export_to_saved_model_graph(self, *arguments: Any, **options: Any) -> list[Any]:
-        self._is_anonymous = False
-        try:
-            return super()._export_to_saved_model_graph(*arguments, **options)
-        finally:
-            self._is_anonymous = True
 
 
 def _escape(line: str) -> str:

@@ -7,9 +7,10 @@ import tensorflow as tf
 
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
+from quatre_tf.keras_internals import Gradient
 from quatre_tf.model import KGEModel
-from quatre_tf.optimizers import Gradient
 from trainers.training.config import TrainConfig
+from trainers.training.shard_internals import joined
 from trainers.training.trainer import Progress, Trainer, make_model
 
 
@@ -67,7 +68,7 @@ class ServerTrainer(Trainer):
         return {
             "tables": [table.value for table in self._trained.trainable_variables],
             "accumulators": [
-                _joined([self.optimizer.accumulator(shard) for shard in shards])
+                joined([self.optimizer.accumulator(shard) for shard in shards])
                 for shards in self._shards
             ],
             "iterations": self.optimizer.iterations.value,
@@ -118,13 +119,6 @@ def make_trainer(config: TrainConfig, graph: Graph, strategy: tf.distribute.Stra
     if isinstance(strategy, tf.distribute.ParameterServerStrategy):
         return ServerTrainer(config, graph, strategy)
     return Trainer(config, graph, strategy)
-
-
-def _joined(shards: list[tf.Variable]) -> tf.Variable:
-    """Returns one object for the shards of a table, which saves them as one tensor."""
-    if len(shards) == 1:
-        return shards[0]
-    return tf.__internal__.distribute.ShardedVariable(shards)
 
 
 def _split(gradient: Gradient, shards: list[tf.Variable]) -> list[Gradient]:

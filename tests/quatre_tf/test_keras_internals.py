@@ -1,0 +1,92 @@
+"""The private names of Keras behind quatre_tf/keras_internals.py still mean what they did.
+
+When a test here fails after an upgrade, Keras changed; the library is not wrong. Read
+`keras/src/optimizers/base_optimizer.py` and `keras/src/backend/tensorflow/optimizer.py` of the new
+release, find the new name, and change quatre_tf/keras_internals.py only. If there is none, keep
+`keras` in setup.py below that release. tests/quatre_tf/test_optimizers.py must pass either way.
+"""
+
+import inspect
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from quatre_tf.keras_internals import SummedGradientsAdagrad
+
+REMEDY = "Keras changed a private method: see the docstring of this file."
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("_clip_gradients", ["self", "grads"]),
+        ("_all_reduce_sum_gradients", ["self", "grads_and_vars"]),
+        ("_get_variable_index", ["self", "variable"]),
+    ],
+)
+def test_keras_has_the_methods(name, parameters):
+    method = getattr(keras.optimizers.Adagrad, name, None)
+    assert method, REMEDY
+    assert list(inspect.signature(method).parameters) == parameters, REMEDY
+
+
+def test_adagrad_keeps_its_accumulators_in_the_order_of_the_variables():
+    optimizer = keras.optimizers.Adagrad(initial_accumulator_value=0.25)
+    variables = [keras.Variable(np.zeros(shape, np.float32)) for shape in ([2, 3], [4])]
+    optimizer.build(variables)
+    shapes = [tuple(accumulator.shape) for accumulator in optimizer._accumulators]
+    assert shapes == [(2, 3), (4,)], REMEDY
+    for place, variable in enumerate(variables):
+        # Keras hands `update_step` the variable of TensorFlow.
+        assert optimizer._get_variable_index(variable) == place, REMEDY
+        assert optimizer._get_variable_index(variable.value) == place, REMEDY
+
+
+class Recording(SummedGradientsAdagrad):
+    """Notes what the hook gets, and halves it."""
+
+    def __init__(self, **options):
+        super().__init__(1.0, initial_accumulator_value=0.0, epsilon=0.0, **options)
+        self.seen = []
+
+    def transform_summed(self, gradients):
+        self.seen.append([gradient.numpy().tolist() for gradient in gradients])
+        return [gradient / 2 for gradient in gradients]
+
+
+@pytest.mark.parametrize(
+    ("options", "seen"),
+    [({}, [3.0, 4.0]), ({"global_clipnorm": 1.0}, [3.0, 4.0]), ({"clipvalue": 3.5}, [3.0, 3.5])],
+    ids=["no clipping", "global norm is left to the hook", "values are clipped before"],
+)
+def test_apply_gives_all_gradients_to_the_hook_once_and_updates_with_its_result(options, seen):
+    optimizer = Recording(**options)
+    variables = [keras.Variable([0.0]), keras.Variable([0.0])]
+    optimizer.apply([tf.constant([3.0]), tf.constant([4.0])], variables)
+    assert optimizer.seen == [[[value] for value in seen]], REMEDY
+    sums = [optimizer.accumulator(variable).numpy().tolist() for variable in variables]
+    assert sums == [[(value / 2) ** 2] for value in seen], REMEDY
+
+
+@pytest.mark.parametrize("strategy", ["mirrored"], indirect=True)
+def test_the_hook_comes_after_the_sum_over_replicas(strategy):
+    with strategy.scope():
+        variable = keras.Variable([0.0])
+        optimizer = Adding()
+        optimizer.build([variable])
+    tf.function(lambda: strategy.run(lambda: optimizer.apply([tf.constant([3.0])], [variable])))()
+    # The sum over the replicas first, then 1 once.
+    expected = (3.0 * strategy.num_replicas_in_sync + 1.0) ** 2
+    assert optimizer.accumulator(variable).numpy().tolist() == [expected], REMEDY
+
+
+class Adding(SummedGradientsAdagrad):
+    """Adds 1 to each sum."""
+
+    def __init__(self):
+        super().__init__(1.0, initial_accumulator_value=0.0, epsilon=0.0)
+
+    def transform_summed(self, gradients):
+        return [gradient + 1.0 for gradient in gradients]
