@@ -69,13 +69,16 @@ class KGEModel(keras.Model):
         self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
         self.options = dict(options or {})
         self._name_of_score_function = score_function if isinstance(score_function, str) else None
+        # Clones draw their seeds here: the entities' first, so that a seed gives the initial values
+        # that it gave in version 1.
+        entity_initializer = self.embeddings_initializer.clone()
         layer = self._make_score_function(score_function)
         # Before the score function: the gradients of an objective are in the order of the tables.
         self.entities = Embedding(
             num_entities,
             layer.entity_width // layer.entity_components,
             layer.entity_components,
-            self.embeddings_initializer.clone(),
+            entity_initializer,
             dtype=self.dtype_policy,
             name="entities",
         )
