@@ -51,6 +51,6 @@ def test_who_listens():
         if name in LISTENERS and path.name != "application.py"  # werkzeug.routing.Map.bind
     }
     assert found <= LISTENING | {"trainers/explore.py", "trainers/fit.py"}
-    server = (ROOT / "trainers" / "exploring" / "server.py").read_text(encoding="utf-8")
+    server = (ROOT / "trainers" / "explorer" / "server.py").read_text(encoding="utf-8")
     assert '_HOST = "127.0.0.1"' in server
     assert "0.0.0.0" not in "".join(path.read_text(encoding="utf-8") for path in FILES)

@@ -1,7 +1,9 @@
 """What a score function is: relation tables, and pure functions of rows that make queries."""
 
+import functools
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import keras
@@ -12,6 +14,25 @@ from quatre_tf.layers.serialization import serialize_initializer
 from quatre_tf.similarities import DOT, Similarity
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, check_table_dtype
+
+
+def compiled(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiles a pure method by XLA, once for all score functions that are configured alike.
+
+    A process that trains many models keeps one compiled function for each kind, not for each model.
+    """
+    functions: dict[Any, Callable[..., Any]] = {}
+
+    @functools.wraps(method)
+    def call(self: "ScoreFunction", *arguments: Any) -> Any:
+        kind = self.kind
+        if kind not in functions:
+            # Without tables: nothing of a model is kept.
+            twin = type(self).from_config(self.get_config())
+            functions[kind] = tf.function(functools.partial(method, twin), jit_compile=True)
+        return functions[kind](*arguments)
+
+    return call
 
 
 class ScoreFunction(keras.layers.Layer):
@@ -123,6 +144,14 @@ class ScoreFunction(keras.layers.Layer):
         """
         raise NotImplementedError
 
+    @functools.cached_property
+    def kind(self) -> tuple[type, str]:
+        """What score functions with the same pure functions share: class and configuration."""
+        config = self.get_config()
+        for name in ("name", "trainable", "dtype", "num_relations", "embeddings_initializer"):
+            config.pop(name, None)
+        return type(self), json.dumps(config, sort_keys=True)
+
     @property
     def has_head_queries(self) -> bool:
         """Whether heads can be predicted without reciprocal relations."""
@@ -201,14 +230,14 @@ class ScoreFunction(keras.layers.Layer):
 
     # Compiled, because a query is many elementwise operations that XLA makes one pass.
 
-    @tf.function(jit_compile=True)
+    @compiled
     def compiled_queries(
         self, entities: tf.Tensor, folded: tf.Tensor, is_head: tf.Tensor | None
     ) -> tf.Tensor:
         """`queries`, compiled."""
         return self.queries(entities, folded, is_head)
 
-    @tf.function(jit_compile=True)
+    @compiled
     def query_gradients(
         self,
         entities: tf.Tensor,
@@ -222,7 +251,7 @@ class ScoreFunction(keras.layers.Layer):
             queries = self.queries(entities, folded, is_head)
         return tape.gradient(queries, [entities, folded], output_gradients=upstream)
 
-    @tf.function(jit_compile=True)
+    @compiled
     def both_queries(
         self, heads: tf.Tensor, tails: tf.Tensor, folded: tf.Tensor, relation_index: tf.Tensor
     ) -> tf.Tensor:
@@ -236,7 +265,7 @@ class ScoreFunction(keras.layers.Layer):
         """
         return self._both_queries(heads, tails[:, 0], tf.gather(folded, relation_index))
 
-    @tf.function(jit_compile=True)
+    @compiled
     def both_query_gradients(
         self,
         heads: tf.Tensor,
@@ -270,7 +299,7 @@ class ScoreFunction(keras.layers.Layer):
             [self.tail_queries(heads, folded), self.head_queries(tails, folded)], axis=1
         )
 
-    @tf.function(jit_compile=True)
+    @compiled
     def relation_derivatives(
         self, heads: tf.Tensor, tails: tf.Tensor, folded_width: int
     ) -> tf.Tensor:
@@ -284,7 +313,7 @@ class ScoreFunction(keras.layers.Layer):
             scores = self.similarity.pairs(self.tail_queries(heads, folded), tails)
         return tape.gradient(scores, folded)
 
-    @tf.function(jit_compile=True)
+    @compiled
     def end_gradients(
         self, heads: tf.Tensor, tails: tf.Tensor, folded: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:

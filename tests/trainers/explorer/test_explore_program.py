@@ -17,7 +17,7 @@ from trainers.explorer import server
 from trainers.training.config import TrainConfig
 
 ROOT = pathlib.Path(__file__).parents[3]
-STATIC = ROOT / "trainers" / "exploring" / "static"
+STATIC = ROOT / "trainers" / "explorer" / "static"
 
 
 @pytest.fixture
