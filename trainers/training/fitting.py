@@ -15,7 +15,6 @@ from quatre_tf.accelerated.kernel import KernelError
 from quatre_tf.atomic_files import write_text
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, TrainingError
-from quatre_tf.objectives.sampled_logistic import compiled_operation
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
 from quatre_tf.run import Run, load_model
@@ -226,11 +225,11 @@ def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Tr
 
 def _describe_step(config: TrainConfig, trainer: Trainer) -> str:
     try:
-        compiled = compiled_operation(trainer.model.score_function)
+        is_compiled = trainer.has_compiled_step
     except KernelError as error:
         raise ConfigError(str(error)) from error
-    is_compiled = config.recipe == "paper" and compiled is not None
-    return f"{trainer.recipe.description}{' (compiled)' if is_compiled else ''}"
+    suffix = " (compiled)" if is_compiled and config.recipe == "paper" else ""
+    return f"{trainer.recipe.description}{suffix}"
 
 
 def _stored_results(session: _Session) -> Results | None:

@@ -12,6 +12,7 @@ from quatre_tf.data.batches import Share
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
 from quatre_tf.model import KGEModel
+from quatre_tf.objectives.sampled_logistic import compiled_operation
 from quatre_tf.optimizers import SparseAdagrad
 from trainers.training.config import TrainConfig
 from trainers.training.recipes import RECIPES
@@ -76,6 +77,17 @@ class Trainer:
     def model(self) -> KGEModel:
         """The model, created in the strategy's scope."""
         return self._trained
+
+    @property
+    def has_compiled_step(self) -> bool:
+        """Whether the steps of `paper` use the compiled operation.
+
+        Raises:
+            quatre_tf.accelerated.kernel.KernelError: It was built and cannot be loaded.
+        """
+        # In the scope, because parameter servers do not use it.
+        with self._strategy.scope():
+            return compiled_operation(self._trained.score_function) is not None
 
     @property
     def _variables(self) -> list[Any]:
