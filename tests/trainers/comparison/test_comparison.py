@@ -185,7 +185,7 @@ def test_data_set_that_changed_between_runs(plan, output):
     [
         ({"models": ()}, "--models must be different ones. Received: none."),
         ({"models": ("quate", "quate")}, "--models must be .* Received: quate,quate."),
-        ({"models": ("rotate",)}, "--models must be among quatre, .* Received: 'rotate'."),
+        ({"models": ("hole",)}, "--models must be among quatre, .* Received: 'hole'."),
         ({"seeds": (3, 3)}, "--seeds must be different ones. Received: 3,3."),
         ({"settings": {"epochs": 0}}, "--epochs must be at least 1. Received: 0."),
     ],

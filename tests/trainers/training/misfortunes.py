@@ -88,7 +88,7 @@ def killed_writing_checkpoint(number):
 
 def killed_writing_best():
     """With half of the file of the best model on the disk."""
-    from quatre_tf import QuatRE
+    from quatre_tf.model import KGEModel
 
     def make(save):
         def half(self, path):
@@ -98,7 +98,7 @@ def killed_writing_best():
 
         return half
 
-    _patch(QuatRE, "save", make)
+    _patch(KGEModel, "save", make)
 
 
 def killed_exporting():
