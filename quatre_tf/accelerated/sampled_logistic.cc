@@ -1,8 +1,9 @@
 // The entity part of the paper's training step as one TensorFlow operation.
 //
-// quatre_tf/objectives/sampled_logistic.py has the same in operations of TensorFlow, and the formulas. There a
-// step is bound by memory: each operation reads or writes all rows of the batch. Here the rows of a
-// positive and of its negatives are read once, and used while they are in the cache.
+// quatre_tf/objectives/sampled_logistic.py has the same in operations of TensorFlow, and the
+// formulas. There a step is bound by memory: each operation reads or writes all rows of the batch.
+// Here the rows of a positive and of its negatives are read once, and used while they are in the
+// cache.
 //
 // quatre_tf/accelerated/kernel.py compiles and loads this file.
 
