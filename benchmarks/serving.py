@@ -68,8 +68,8 @@ def _run_calls(trained: Any, folder: str) -> Iterator[tuple[int, dict[str, Calla
     """Yields the calls by name for each batch size."""
     import tensorflow as tf
 
-    from saved_models.exporting import export_scorer
     from saved_models.scorer import build_scorer
+    from saved_models.versions import export_scorer
 
     graph, model = trained.graph, trained.model
     path = export_scorer(build_scorer(model, graph), folder)

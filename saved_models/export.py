@@ -26,8 +26,8 @@ def main(argv: Sequence[str]) -> None:
     import_tensorflow()
     from quatre_tf.run import load_run
     from saved_models.calibrating import calibration_of
-    from saved_models.exporting import export_scorer
     from saved_models.scorer import build_scorer
+    from saved_models.versions import export_scorer
 
     trained = load_run(_RUN_DIR.value)
     scorer = build_scorer(trained.model, trained.graph, calibration_of(trained))

@@ -16,9 +16,8 @@ from quatre_tf.ranking.entity_lists import RankTargets, Tile
 from quatre_tf.ranking.ranks import ranks_from_counts
 from quatre_tf.ranking.tiles import CandidateTable, candidate_table, count_better, top_k
 from quatre_tf.validation import check_finite
-from saved_models.answer_table import AnswerTable
 from saved_models.calibration import Calibration
-from saved_models.tables import Names
+from saved_models.tables import AnswerTable, Names
 
 Outputs = dict[str, tf.Tensor]
 

@@ -1,4 +1,4 @@
-"""Version folders of a served model, as TensorFlow Serving watches them."""
+"""Versions of a served model: numbered SavedModel folders, as TensorFlow Serving watches them."""
 
 import errno
 import os
@@ -6,8 +6,44 @@ import pathlib
 import tempfile
 from collections.abc import Callable
 
+import tensorflow as tf
+
 from quatre_tf.errors import DataError
 from quatre_tf.paths import user_path
+from saved_models.scorer import Scorer
+from saved_models.signatures import signatures
+from saved_models.storage import writing
+from saved_models.warm_up import write_warm_up
+
+
+def export_scorer(
+    scorer: Scorer, base_dir: str | os.PathLike, version: int | None = None
+) -> pathlib.Path:
+    """Writes a scorer as the SavedModel `base_dir/<version>`, which appears complete or not at all.
+
+    It includes the requests that a server warms up with (`saved_models.warm_up`).
+
+    Args:
+        scorer: What to serve.
+        base_dir: The local folder of the model; made if it is missing.
+        version: Positive integer; None: one more than the highest there is.
+
+    Returns:
+        The folder of the new version.
+
+    Raises:
+        ValueError: `version` is not positive.
+        DataError: The version is there already, or the folder cannot be written.
+    """
+    num_bytes = sum(v.shape.num_elements() * v.dtype.size for v in scorer.variables)
+    remedy = "Nothing of it was kept: make room, then export again."
+
+    def save(folder: pathlib.Path) -> None:
+        with writing("a model to", pathlib.Path(base_dir), remedy, num_bytes):
+            tf.saved_model.save(scorer, str(folder), signatures(scorer))
+            write_warm_up(folder)
+
+    return publish_version(base_dir, save, version)
 
 
 def publish_version(

@@ -23,7 +23,7 @@ def write_warm_up(folder: pathlib.Path) -> pathlib.Path:
     that the branches of the filters are prepared too.
 
     Args:
-        folder: A SavedModel that `saved_models.exporting` wrote.
+        folder: A SavedModel that `saved_models.versions` wrote.
 
     Returns:
         The file: TFRecord, one `tensorflow.serving.PredictionLog` a record.

@@ -3,8 +3,8 @@ import pytest
 
 from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
-from saved_models.exporting import export_scorer
 from saved_models.scorer import build_scorer
+from saved_models.versions import export_scorer
 from tests.serving import LOADERS
 
 ENTITIES = ["Côte d'Ivoire", "New York", " padded ", "100%", "%0D", "日本", "cr\rname", "x\u2028y"]

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from quatre_tf.data.candidate_sets import SlotEntities
 from quatre_tf.data.known_triples import KnownTriples
-from saved_models.answer_table import AnswerTable
+from saved_models.tables import AnswerTable
 
 # With 10 entities: known are (relation 0, entity 3) -> 1, 7 and (relation 2, entity 0) -> 4.
 KNOWN = KnownTriples(10, np.array([3, 20]), np.array([0, 2, 3]), np.array([1, 7, 14]))

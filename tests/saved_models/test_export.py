@@ -11,7 +11,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from quatre_tf.errors import DataError
 from quatre_tf.run import save_best
-from saved_models.exporting import export_scorer
+from saved_models.versions import export_scorer
 from tests.serving import load_python
 
 ROOT = pathlib.Path(__file__).parents[2]

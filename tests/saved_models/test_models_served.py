@@ -6,9 +6,9 @@ import pytest
 from quatre_tf import KGEModel
 from quatre_tf.errors import DataError
 from quatre_tf.run import Run
-from saved_models.exporting import export_scorer
-from saved_models.folding import fold_in
+from saved_models.new_entities import add_entities
 from saved_models.scorer import build_scorer
+from saved_models.versions import export_scorer
 from tests import systems
 from tests.serving import LOADERS
 
@@ -59,8 +59,8 @@ def test_entities_are_added_where_scores_are_linear(model, graph, tmp_path):
     triples = np.array([["Aland", graph.relations.names[0], graph.entities.names[1]]], object)
     trained = Run(model, graph, tmp_path)
     if model.score_function.multilinear:
-        added = fold_in(trained, triples)
+        added = add_entities(trained, triples)
         assert added.model.num_entities == graph.num_entities + 1
     else:
         with pytest.raises(DataError, match="linear in an entity's embedding"):
-            fold_in(trained, triples)
+            add_entities(trained, triples)

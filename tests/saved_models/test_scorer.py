@@ -13,9 +13,9 @@ from quatre_tf.errors import DataError
 from quatre_tf.ranking import ranks as ranking
 from quatre_tf.ranking.evaluator import Evaluator
 from saved_models.calibration import Calibration
-from saved_models.exporting import export_scorer
 from saved_models.platt import Curves
 from saved_models.scorer import build_scorer
+from saved_models.versions import export_scorer
 from tests import reference
 from tests.serving import load_python, load_session
 

@@ -10,8 +10,8 @@ import pytest
 
 from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
-from saved_models.exporting import export_scorer
 from saved_models.scorer import build_scorer
+from saved_models.versions import export_scorer
 from tests.documents import blocks
 from tests.server_double import load_servable, serve_grpc
 

@@ -25,7 +25,7 @@ PROGRAMS = [
     "trainers.explore",
     "trainers.import_openke",
     "saved_models.export",
-    "saved_models.fold_in",
+    "saved_models.add_entities",
 ]
 QUIET = {k: v for k, v in os.environ.items() if k != "TF_CPP_MIN_LOG_LEVEL"}
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from quatre_tf.atomic_files import write_text
 from quatre_tf.errors import ConfigError
-from trainers.training.storage import writing
+from saved_models.storage import writing
 from trainers.training.trainer import Trainer
 
 # The one before the last stays, for the case that the last cannot be read.

@@ -13,13 +13,13 @@ import tqdm
 from quatre_tf.errors import TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.run import BEST_MODEL, save_best
+from saved_models.storage import writing
 from trainers.reporting import formatting
 from trainers.reporting.tensorboard.writer import Summaries
 from trainers.training.checkpoints import Checkpoints, RunState
 from trainers.training.config import REGULARIZERS, TrainConfig
 from trainers.training.planning import Plan
 from trainers.training.signals import uninterrupted
-from trainers.training.storage import writing
 from trainers.training.strategies import chief_value
 from trainers.training.trainer import Progress, Trainer
 

@@ -19,8 +19,9 @@ from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
 from quatre_tf.run import Run, load_model
 from saved_models.calibrating import calibrate
-from saved_models.exporting import export_scorer
 from saved_models.scorer import build_scorer
+from saved_models.storage import writing
+from saved_models.versions import export_scorer
 from trainers.reporting.evaluation_tables import overall
 from trainers.reporting.rendering import as_text
 from trainers.reporting.tensorboard.final import write_final_summaries
@@ -31,7 +32,6 @@ from trainers.training.controller import Clock, Controller, OnValidation, always
 from trainers.training.planning import BudgetPlan, EpochPlan, Plan
 from trainers.training.run_directory import RunDirectory
 from trainers.training.server_trainer import make_trainer
-from trainers.training.storage import writing
 from trainers.training.strategies import make_strategy, ranking_strategy
 from trainers.training.trainer import Trainer
 

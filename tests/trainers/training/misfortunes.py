@@ -103,9 +103,9 @@ def killed_writing_best():
 
 def killed_exporting():
     """With the graph of the SavedModel on the disk and its warm-up requests not."""
-    from saved_models import exporting
+    from saved_models import versions
 
-    exporting.write_warm_up = lambda folder: _die()
+    versions.write_warm_up = lambda folder: _die()
 
 
 def _cut(path):

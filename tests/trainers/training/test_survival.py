@@ -23,7 +23,7 @@ FULL = [
     ("full_in", ("trainers.training.checkpoints", "Checkpoints.save", 2), "checkpoint"),
     ("full_in", ("trainers.training.controller", "save_best"), "best"),
     ("full_within_a_line", (700,), "run"),
-    ("full_in", ("saved_models.exporting", "write_warm_up"), "export"),
+    ("full_in", ("saved_models.versions", "write_warm_up"), "export"),
     ("full_in", ("trainers.training.fitting", "write_text", 1, 500), "run"),
 ]
 SAYS = {

@@ -12,8 +12,7 @@ from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.run import Run, save_best
-from saved_models.folding import fold_in, posterior_mean
-from saved_models.new_triples import extend_graph
+from saved_models.new_entities import add_entities, extend_graph, posterior_mean
 from saved_models.scorer import build_scorer
 from tests.serving import load_python
 
@@ -47,8 +46,8 @@ def trained(request, model, graph):
 
 
 @pytest.fixture(scope="module")
-def folded(trained):
-    return fold_in(trained, names(NEW))
+def extended(trained):
+    return add_entities(trained, names(NEW))
 
 
 def test_the_posterior_mean_of_one_observation():
@@ -85,26 +84,26 @@ def test_features_that_say_nothing_leave_the_mean(feature, covariance):
     np.testing.assert_array_equal(row, mean)
 
 
-def test_new_entities_come_last_in_the_order_of_the_triples(folded, graph):
-    entities = folded.graph.entities.names.tolist()
+def test_new_entities_come_last_in_the_order_of_the_triples(extended, graph):
+    entities = extended.graph.entities.names.tolist()
     assert entities == [*graph.entities.names, "Aland", "Zuid"]
-    np.testing.assert_array_equal(folded.graph.train[: len(graph.train)], graph.train)
+    np.testing.assert_array_equal(extended.graph.train[: len(graph.train)], graph.train)
     ids = {name: place for place, name in enumerate(entities)}
     relations = {name: place for place, name in enumerate(graph.relations.names)}
     added = [[ids[h], relations[r], ids[t]] for h, r, t in NEW[:3]]
-    assert folded.graph.train[len(graph.train) :].tolist() == added
-    np.testing.assert_array_equal(folded.graph.known[-len(graph.test) :], graph.test)
+    assert extended.graph.train[len(graph.train) :].tolist() == added
+    np.testing.assert_array_equal(extended.graph.known[-len(graph.test) :], graph.test)
 
 
-def test_an_extended_graph_survives_saving(folded, tmp_path):
-    folded.graph.save(tmp_path)
-    assert Graph.load(tmp_path).fingerprint == folded.graph.fingerprint
+def test_an_extended_graph_survives_saving(extended, tmp_path):
+    extended.graph.save(tmp_path)
+    assert Graph.load(tmp_path).fingerprint == extended.graph.fingerprint
 
 
-def test_trained_rows_stay_bit_for_bit(folded, trained):
-    for new, old in zip(folded.model.weights, trained.model.weights, strict=True):
+def test_trained_rows_stay_bit_for_bit(extended, trained):
+    for new, old in zip(extended.model.weights, trained.model.weights, strict=True):
         np.testing.assert_array_equal(new.numpy()[: old.shape[0]], old.numpy())
-    assert folded.model.num_entities == trained.model.num_entities + 2
+    assert extended.model.num_entities == trained.model.num_entities + 2
 
 
 def scores_of_old_triples(trained, triples):
@@ -112,14 +111,14 @@ def scores_of_old_triples(trained, triples):
     return trained.model.score_triples(heads, relations, tails).numpy()
 
 
-def test_scores_among_old_entities_stay_bit_for_bit(folded, trained, graph):
+def test_scores_among_old_entities_stay_bit_for_bit(extended, trained, graph):
     before = scores_of_old_triples(trained, graph.known)
-    np.testing.assert_array_equal(scores_of_old_triples(folded, graph.known), before)
+    np.testing.assert_array_equal(scores_of_old_triples(extended, graph.known), before)
 
 
-def test_each_entity_is_placed_by_its_own_triples_alone(folded, trained):
-    alone = fold_in(trained, names(NEW[2:3])).model.entities.embeddings.numpy()[-1]
-    together = folded.model.entities.embeddings.numpy()[-1]
+def test_each_entity_is_placed_by_its_own_triples_alone(extended, trained):
+    alone = add_entities(trained, names(NEW[2:3])).model.entities.embeddings.numpy()[-1]
+    together = extended.model.entities.embeddings.numpy()[-1]
     np.testing.assert_allclose(alone, together, rtol=1e-5, atol=1e-6)
 
 
@@ -146,10 +145,10 @@ def observations(model, head, relation, tail, num_old):
 def test_a_row_is_the_solution_of_the_documented_problem(trained, graph, target_rank):
     # The first relation has other heads than tails.
     rows = [["Aland", "%25 größer", "New York"], ["日本", "is a", "Aland"]]
-    folded = fold_in(trained, names(rows), target_rank=target_rank)
+    extended = add_entities(trained, names(rows), target_rank=target_rank)
     table = trained.model.entities.embeddings.numpy().astype(np.float64)
     num_old = len(table)
-    triples = folded.graph.train[-2:]
+    triples = extended.graph.train[-2:]
     answers, questions = zip(
         *(observations(trained.model, *t, num_old) for t in triples.tolist()), strict=True
     )
@@ -168,7 +167,7 @@ def test_a_row_is_the_solution_of_the_documented_problem(trained, graph, target_
     center = np.mean(means, axis=0)
     weights = np.linalg.solve(kernel + noise * np.eye(4), targets - features @ center)
     expected = center + covariance @ features.T @ weights
-    row = folded.model.entities.embeddings.numpy()[-1]
+    row = extended.model.entities.embeddings.numpy()[-1]
     np.testing.assert_allclose(row, expected, rtol=1e-3, atol=1e-3)
 
 
@@ -182,7 +181,7 @@ def test_a_row_is_the_solution_of_the_documented_problem(trained, graph, target_
         ),
         (
             [["Aland", "borders", "100%"], ["日本", "borders", "100%"]],
-            r"new\.tsv:2: expected one entity that is new .*'日本' and '100%', which both exist",
+            r"new\.tsv:2: expected one new and one known entity, .*which both exist",
         ),
         (
             [["Aland", "borders", "Zuid"]],
@@ -198,7 +197,7 @@ def test_what_does_not_fit_is_refused_with_its_line(graph, rows, message):
 
 def test_target_rank_must_be_positive(trained):
     with pytest.raises(ValueError, match="`target_rank` must be a positive integer"):
-        fold_in(trained, names(NEW), target_rank=0)
+        add_entities(trained, names(NEW), target_rank=0)
 
 
 def answers(trained, filtered):
@@ -217,9 +216,9 @@ def answers(trained, filtered):
 
 
 @pytest.mark.parametrize("filtered", [False, True])
-def test_served_answers_of_old_entities_stay(trained, folded, filtered):
+def test_served_answers_of_old_entities_stay(trained, extended, filtered):
     """Old candidates keep their scores and their order; newcomers appear among them."""
-    before, after = answers(trained, filtered), answers(folded, filtered)
+    before, after = answers(trained, filtered), answers(extended, filtered)
     newcomers = {b"Aland", b"Zuid"}
     kept = [[pair for pair in row if pair[0] not in newcomers] for row in after]
     assert sum(map(len, after)) > sum(map(len, kept)), "newcomers should be candidates"
@@ -237,7 +236,7 @@ def run_dir(model, graph, tmp_path_factory):
 
 
 def run_program(*flags):
-    command = [sys.executable, "-m", "saved_models.fold_in", *map(str, flags)]
+    command = [sys.executable, "-m", "saved_models.add_entities", *map(str, flags)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
 
 

@@ -1,4 +1,4 @@
-"""What a run says when the disk does not take what it writes."""
+"""Actionable disk errors."""
 
 import contextlib
 import errno
@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from quatre_tf.errors import DataError
 
-# A full disk, a quota, a limit of the shell; no permission; a disk that fails; not a folder.
+# A full disk, a quota, a limit of the shell, no permission, a failing disk, not a folder.
 _ERRNOS = (
     errno.ENOSPC,
     errno.EDQUOT,
@@ -26,7 +26,7 @@ _ERRNOS = (
 
 
 class StorageError(DataError):
-    """The disk does not take what a run writes; the message says what was kept."""
+    """The disk is full or fails; the message says what was kept."""
 
 
 @contextlib.contextmanager

@@ -1,9 +1,9 @@
-"""Measures how good an entity is that was folded in, compared with one that was trained.
+"""Measures how good entities added from a few triples are, compared with trained ones.
 
-Usage: python -m benchmarks.fold_in --dataset=fb15k237 --recipe=strong --work_dir=runs/fold_in
+Usage: python -m benchmarks.new_entities --dataset=fb15k237 --recipe=strong --work_dir=runs/added
 
-Entities are held out with all their triples, a model is trained without them, and they are folded
-in from k of their training triples each. Their validation and test triples are then ranked among
+Entities are held out with all their triples, a model is trained without them, and they are added
+from k of their training triples each. Their validation and test triples are then ranked among
 all entities, filtered by the whole graph: once the other entity is the answer, once the new one.
 So are triples without new entities, to which the new ones are additional candidates. The same
 triples are ranked by a model that was trained with everything.
@@ -34,7 +34,7 @@ _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives alre
 _RECIPE = flags.DEFINE_string("recipe", "paper", "Recipe of both trainings.")
 _EMBEDDING_DIM = flags.DEFINE_integer("embedding_dim", 64, "Quaternions per embedding.")
 _EPOCHS = flags.DEFINE_integer("epochs", None, "Epochs of both trainings; None: the preset's.")
-_KS = flags.DEFINE_list("ks", "1,2,4,8,16", "Numbers of triples to fold an entity in from.")
+_KS = flags.DEFINE_list("ks", "1,2,4,8,16", "Numbers of triples to add an entity from.")
 _TARGET_RANKS = flags.DEFINE_list("target_ranks", "1,3,10,30,100", "Target ranks to compare.")
 _NUM_ENTITIES = flags.DEFINE_integer("num_entities", 200, "Reported entities; as many more choose.")
 _SEED = flags.DEFINE_integer("seed", 1, "Of the choice of entities and triples.")
@@ -64,19 +64,19 @@ def main(argv: Sequence[str]) -> None:
     to_report, to_choose = np.split(held_out, 2)
     chosen_by = study.of(graph.valid, to_choose)
     choice = {
-        int(rank): study.figures(study.fold_in(_CHOICE_K, int(rank)), chosen_by)
+        int(rank): study.figures(study.add_entities(_CHOICE_K, int(rank)), chosen_by)
         for rank in _TARGET_RANKS.value
     }
     print(f"\nValidation triples of {len(to_choose)} entities, {_CHOICE_K} triples each")
     print(_table("target_rank", choice))
     reported = study.of(np.concatenate([graph.valid, graph.test]), to_report)
-    models = {"0": study.mean_rows(), **{str(k): study.fold_in(k) for k in ks}}
-    models |= {"all": study.fold_in(None), "trained with": trained}
+    models = {"0": study.mean_rows(), **{str(k): study.add_entities(k) for k in ks}}
+    models |= {"all": study.add_entities(None), "trained with": trained}
     rows = {name: study.figures(model, reported) for name, model in models.items()}
     print(f"\nValidation and test triples of {len(to_report)} other entities")
     print(_table("k", rows))
     command = measure.command(
-        "fold_in",
+        "new_entities",
         dataset=_DATASET.value,
         recipe=_RECIPE.value,
         embedding_dim=_EMBEDDING_DIM.value,
@@ -85,7 +85,7 @@ def main(argv: Sequence[str]) -> None:
         work_dir=_WORK_DIR.value,
     )
     record = {
-        "benchmark": "fold_in",
+        "benchmark": "new_entities",
         "command": command,
         "num_triples": {"choice": len(chosen_by), "result": len(reported)},
         "choice": choice,
@@ -173,17 +173,16 @@ class Study:
         mixed = self._is_new[ends].sum(axis=1) == 1
         return self._known(triples[mixed & np.isin(ends, entities).any(axis=1)])
 
-    def fold_in(self, k: int | None, target_rank: int | None = None) -> "Run":
-        """Returns the model with each entity folded in from k triples; None: from all."""
-        from saved_models.folding import TARGET_RANK, fold_in
+    def add_entities(self, k: int | None, target_rank: int | None = None) -> "Run":
+        """Returns the model with each entity added from k triples; None: from all."""
+        from saved_models.new_entities import TARGET_RANK, add_entities
 
         names = _names(self._graph, self._given(k))
-        return fold_in(self._without, names, target_rank=target_rank or TARGET_RANK)
+        return add_entities(self._without, names, target_rank=target_rank or TARGET_RANK)
 
     def mean_rows(self) -> "Run":
         """Returns the model with the mean row for each entity, as if nothing was known of it."""
-        from saved_models.folding import extend_model
-        from saved_models.new_triples import extend_graph
+        from saved_models.new_entities import extend_graph, extend_model
 
         names = _names(self._graph, self._given(1))
         mean = self._without.model.entities.embeddings.numpy().mean(axis=0)

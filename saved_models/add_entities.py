@@ -1,0 +1,105 @@
+"""Adds new entities to a trained model and exports it as the next version of a served one.
+
+python -m saved_models.add_entities --run_dir=runs/wn18rr --triples=new.tsv \
+    --output=saved_models/exports/wn18rr
+
+Nothing is trained: each new entity gets an embedding from its triples, the others stay as they are.
+The run is read and not changed, so --triples holds all new entities each time. docs/new_entities.md
+describes the method, and how good it is after how many triples.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from absl import flags
+
+from datasets.program import import_tensorflow, run_program
+
+if TYPE_CHECKING:
+    from quatre_tf.data.graph import Graph
+    from quatre_tf.run import Run
+
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
+_TRIPLES = flags.DEFINE_string(
+    "triples",
+    None,
+    "File with lines head TAB relation TAB tail; of head and tail, one is new to the run.",
+    required=True,
+)
+_OUTPUT = flags.DEFINE_string(
+    "output", None, "Folder of the served model; the result is a version in it.", required=True
+)
+_VERSION = flags.DEFINE_integer(
+    "version", None, "Number of the version; by default one more than the highest.", lower_bound=1
+)
+_TARGET_RANK = flags.DEFINE_integer(
+    "target_rank",
+    10,
+    "The rank that a new entity should reach as the answer of its own triples. With a lower one it "
+    "is found more often, both where it belongs and where it does not.",
+    lower_bound=1,
+)
+_MAX_NEAREST = 5
+_MAX_TRIPLES = 10
+
+
+def main(argv: Sequence[str]) -> None:
+    """Translates the flags; see `saved_models.new_entities.add_entities`."""
+    del argv
+    from datasets.triples import read_triples
+
+    # Before TensorFlow: an unreadable file is reported at once.
+    columns = read_triples(_TRIPLES.value).columns
+
+    import_tensorflow()
+    import numpy as np
+
+    from quatre_tf.run import load_run
+    from saved_models.calibrating import calibration_of
+    from saved_models.new_entities import add_entities
+    from saved_models.scorer import build_scorer
+    from saved_models.versions import export_scorer
+
+    trained = load_run(_RUN_DIR.value)
+    triples = np.array([column.to_pylist() for column in columns], object).T
+    extended = add_entities(trained, triples, target_rank=_TARGET_RANK.value, origin=_TRIPLES.value)
+    scorer = build_scorer(extended.model, extended.graph, calibration_of(trained))
+    print("\n".join(_describe(extended, trained.graph)))
+    print(f"Exported {export_scorer(scorer, _OUTPUT.value, _VERSION.value)}")
+
+
+def _describe(extended: "Run", old: "Graph") -> Iterator[str]:
+    """Yields lines about each new entity, which show whether its embedding makes sense.
+
+    They name the trained entities whose embeddings point in the most similar direction (cosine),
+    and the filtered ranks of both entities of the given triples.
+    """
+    graph = extended.graph
+    entities, relations = graph.entities.names, graph.relations.names
+    triples = graph.train[len(old.train) :]
+    added = triples[:, [0, 2]].max(axis=1)
+    num_new = graph.num_entities - old.num_entities
+    for entity in range(old.num_entities, graph.num_entities):
+        given = triples[added == entity]
+        yield f"{entities[entity]}: {len(given)} triple{'s' if len(given) > 1 else ''}"
+        # The other new entities may be among the nearest.
+        nearest = extended.neighbors(entities[entity], _MAX_NEAREST + num_new)
+        known = (n for n in nearest if graph.entities.id(n.entity) < old.num_entities)
+        shown = [f"{_shown(graph, n.entity)} ({n.cosine:.2f})" for n in known][:_MAX_NEAREST]
+        yield f"  nearest: {', '.join(shown)}"
+        names = [(entities[h], relations[r], entities[t]) for h, r, t in given[:_MAX_TRIPLES]]
+        for ranked in extended.rank(names):
+            triple = (_shown(graph, ranked.head), ranked.relation, _shown(graph, ranked.tail))
+            ranks = f"head {ranked.head_rank:6g}, of tail {ranked.tail_rank:6g}"
+            yield f"  rank of {ranks}:  {'  '.join(triple)}"
+        if len(given) > _MAX_TRIPLES:
+            yield f"  and {len(given) - _MAX_TRIPLES} more"
+
+
+def _shown(graph: "Graph", name: str) -> str:
+    """Returns the label of an entity, or its name if it has none, without line breaks."""
+    return " ".join(graph.labels.get(name, name).split())
+
+
+if __name__ == "__main__":
+    run_program(main)
