@@ -18,7 +18,7 @@ VERSION = re.search(
 ANALYSIS = ["matplotlib>=3.8", "scikit-learn>=1.4"]
 # Made from Markdown and docstrings; Sphinx 8.1 is the last for Python 3.10.
 DOCS = ["sphinx>=8.1,<10", "myst-parser>=4,<6", "furo>=2025.12.19"]
-# Reads N-Triples.
+# Reads RDF.
 PREPARE = ["pyoxigraph>=0.5,<0.6"]
 # The example of gRPC. The release that goes with TensorFlow's: those before want an older protobuf.
 SERVING = ["tensorflow-serving-api>=2.21,<2.22"]

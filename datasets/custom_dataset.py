@@ -35,7 +35,7 @@ class Source:
         path: A file, or a folder of files (`datasets.input_files.find_files`).
         labels: A file of labels, if it is not in the folder.
         format: What is known about delimited text.
-        keep_literals: Whether literals of N-Triples become entities.
+        keep_literals: Whether literals of RDF become entities.
     """
 
     path: str | os.PathLike
@@ -81,7 +81,11 @@ def prepare(
             graph, done = Graph.from_names(name, read.tables, read.labels), _AS_GIVEN
         else:
             graph, done = _split(name, read, split or SplitOptions())
-    told = {"read": read.notes, "literals_left_out": read.literals_left_out}
+    told = {
+        "read": read.notes,
+        "literals": read.literals,
+        "literals_left_out": 0 if source.keep_literals else sum(read.literals.values()),
+    }
     with status("Looking at the graph"):
         report = describe(graph, preparation=told | done)
     with status(f"Writing {folder}"):
@@ -93,9 +97,10 @@ def _split(name: str, read: InputTriples, options: SplitOptions) -> tuple[Graph,
     """Returns the graph, and what was done."""
     entities, relations, triples = _encode(pa.concat_tables(read.tables.values()))
     if not len(triples):
+        number = sum(read.literals.values())
         raise DataError(
-            "Expected triples to split, received none but"
-            f" {read.literals_left_out:,} with a literal, which --keep_literals takes for entities."
+            f"Expected triples to split, received none but {number:,} with a literal, which"
+            " --keep_literals takes for entities."
         )
     limits = (len(entities), len(relations))
     distinct = triples[first_occurrences(triple_keys(triples, *limits))]

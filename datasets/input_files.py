@@ -1,24 +1,28 @@
 """Finding and reading the files of a custom data set."""
 
+import collections
 import dataclasses
+import itertools
 import os
 import pathlib
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from datasets.delimited import read_columns
-from datasets.ntriples import NTriples, read_ntriples
+from datasets.rdf import FORMATS, RdfTriples, read_rdf
 from datasets.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
 from datasets.triples import STANDARD_INPUT
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.errors import DataError
 from quatre_tf.paths import printable, user_path
 
-_SUFFIXES = (".txt", ".tsv", ".csv", ".nt")
+_SUFFIXES = (".txt", ".tsv", ".csv", *FORMATS)
 _LABELS = "labels"
 # In a smaller file every line may be the only one with its names.
 _HEADER_ROWS = 10
+_SHOWN_PREDICATES = 5
 _DOUBT = ". The names of the first line come nowhere else: if it is a header, say --header"
 
 
@@ -49,13 +53,13 @@ class InputTriples:
     Attributes:
         tables: Columns head, relation and tail by part.
         labels: Labels by entity name; of several the first.
-        literals_left_out: Statements with a literal for an object.
+        literals: Statements with a literal for an object, other than labels, by predicate.
         notes: What a file was taken for, a line a file; what was left out.
     """
 
     tables: dict[str, pa.Table]
     labels: dict[str, str]
-    literals_left_out: int
+    literals: dict[str, int]
     notes: list[str]
 
 
@@ -64,7 +68,7 @@ def find_files(source: str | os.PathLike, labels: str | os.PathLike | None = Non
 
     Args:
         source: A file; "-", standard input; or a folder with train, valid and test, or with other
-            files, all of which are taken for triples (.txt, .tsv, .csv, .nt; each also .gz). A file
+            files, all of which are taken for triples (`_SUFFIXES`; each also .gz). A file
             called labels is taken for labels.
         labels: A file of labels, instead of the one in the folder.
 
@@ -94,24 +98,25 @@ def find_files(source: str | os.PathLike, labels: str | os.PathLike | None = Non
 
 
 def read_files(files: InputFiles, given: Format, *, keep_literals: bool = False) -> InputTriples:
-    """Reads them; see `datasets.delimited.read_columns` and `datasets.ntriples.read_ntriples`."""
+    """Reads them; see `datasets.delimited.read_columns` and `datasets.rdf.read_rdf`."""
     labels, notes = _read_labels(files.labels, given)
     paths = [path for paths in files.parts.values() for path in paths]
-    several = sum(_kind(path) == ".nt" for path in paths) > 1
+    several = sum(_kind(path) in FORMATS for path in paths) > 1
     read = {}
+    literals: collections.Counter[str] = collections.Counter()
     for path in paths:
         scope = f"{path.name}/" if several else ""
         read[path], note = _read(path, given, keep_literals, scope)
         labels = read[path].labels | labels
         notes.append(f"{path.name}: {len(read[path].table):,} triples; {note}")
+        literals.update(read[path].literals)
     tables = {
         part: pa.concat_tables([read[path].table for path in paths]).unify_dictionaries()
         for part, paths in files.parts.items()
     }
-    left_out = sum(part.literals_left_out for part in read.values())
     if files.ignored:
         notes.append(f"Not read: {', '.join(files.ignored)}.")
-    return InputTriples(tables, labels, left_out, notes)
+    return InputTriples(tables, labels, dict(literals.most_common()), notes)
 
 
 def _visible(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -165,13 +170,26 @@ def _read_labels(path: pathlib.Path | None, given: Format) -> tuple[dict[str, st
 
 def _read(
     path: pathlib.Path, given: Format, keep_literals: bool, scope: str
-) -> tuple[NTriples, str]:
+) -> tuple[RdfTriples, str]:
     """Returns what a file holds, and what it was taken for."""
-    if _kind(path) == ".nt":
-        return read_ntriples(path, keep_literals=keep_literals, scope=scope), "N-Triples"
+    if _kind(path) in FORMATS:
+        read = read_rdf(path, keep_literals=keep_literals, scope=scope)
+        return read, read.format + _literals_text(read.literals, keep_literals)
     table, layout = read_columns(path, TRIPLE_ROLES, given)
     doubt = "" if layout.header or not _is_lonely(table) else _DOUBT
-    return NTriples(table, {}, 0), f"{layout}{doubt}"
+    return RdfTriples("", table, {}, {}), f"{layout}{doubt}"
+
+
+def _literals_text(literals: Mapping[str, int], are_kept: bool) -> str:
+    """Returns how many there were for the most frequent predicates."""
+    if not literals:
+        return ""
+    counts = list(itertools.islice(literals.items(), _SHOWN_PREDICATES))
+    shown = [f"{number:,} of {printable(name, 200)}" for name, number in counts]
+    if len(literals) > len(shown):
+        shown.append(f"{sum(literals.values()) - sum(n for _, n in counts):,} of others")
+    done = "taken for entities" if are_kept else "left out"
+    return f"; literals {done}: {', '.join(shown)}"
 
 
 def _is_lonely(table: pa.Table) -> bool:

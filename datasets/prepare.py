@@ -2,7 +2,8 @@
 
 Usage: python -m datasets.prepare --input=facts.csv --labels=names.csv --output=data/facts
 
-Reads .txt, .tsv, .csv and .nt (N-Triples), each also as .gz. The format is detected, and said.
+Reads .txt, .tsv and .csv, whose format is detected, and RDF: .nt, .ttl, .nq, .trig, .rdf and .owl.
+Each may be compressed (.gz).
 """
 
 import shlex
@@ -34,7 +35,7 @@ _COLUMNS = flags.DEFINE_list(
 )
 _HEADER = flags.DEFINE_bool("header", None, "Whether the first line names the columns.")
 _STRIP = flags.DEFINE_bool("strip", False, "Take white space off the ends of names.")
-_KEEP_LITERALS = flags.DEFINE_bool("keep_literals", False, "Take literals for entities.")
+_KEEP_LITERALS = flags.DEFINE_bool("keep_literals", False, "Take the literals of RDF for entities.")
 _SPLIT = flags.DEFINE_enum(
     "split",
     None,

@@ -99,7 +99,8 @@ def test_all_files_of_a_folder(tmp_path):
     assert len(found.tables["all"]) == len(FACTS) + 1
     # The file of labels goes before the labels among the triples.
     assert found.labels == {"n0": "Null", "http://a": "Anna", "http://c": "C"}
-    assert found.literals_left_out == 1
+    assert found.literals == {"http://b": 1}
+    assert found.notes[2] == ("three.nt: 1 triples; N-Triples; literals left out: 1 of http://b")
     assert found.notes[-1] == "Not read: readme.md."
 
 

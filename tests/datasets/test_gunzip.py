@@ -4,7 +4,7 @@ import pytest
 
 from datasets import gunzip
 from datasets.gunzip import Gunzip
-from datasets.ntriples import read_ntriples
+from datasets.rdf import read_rdf
 from datasets.triples import read_bytes
 from quatre_tf.errors import DataError
 
@@ -43,4 +43,4 @@ def test_damage(tmp_path, damage):
     path = tmp_path / "x.nt.gz"
     path.write_bytes(damage(gzip.compress(FACT * 50)))
     with pytest.raises(DataError, match=r"x\.nt\.gz: expected a whole gzip file, .*again\.$"):
-        read_ntriples(path)
+        read_rdf(path)

@@ -12,7 +12,7 @@ from datasets import catalog
 from datasets.custom_dataset import Source, prepare
 from datasets.delimited import read_columns
 from datasets.input_files import find_files
-from datasets.ntriples import read_ntriples
+from datasets.rdf import read_rdf
 from datasets.text_format import TRIPLE_ROLES
 from datasets.triples import read_triples
 from quatre_tf.data.graph import Graph
@@ -26,7 +26,7 @@ READERS = {
     "labels": read_labels,
     "vocabulary": Vocabulary.load,
     "delimited": lambda path: read_columns(path, TRIPLE_ROLES),
-    "ntriples": read_ntriples,
+    "rdf": read_rdf,
 }
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from datasets.catalog import read_graph
 from datasets.custom_dataset import Source, prepare
 from datasets.delimited import read_columns
-from datasets.ntriples import read_ntriples
+from datasets.rdf import read_rdf
 from datasets.splitting import SplitOptions
 from datasets.text_format import TRIPLE_ROLES, Format
 from quatre_tf.data.encoding import SPLITS
@@ -104,10 +104,10 @@ def _term(name):
 def test_n_triples(given_statements, tmp_path):
     path = tmp_path / "facts.nt"
     path.write_text("".join(line for line, _ in given_statements), encoding="utf-8")
-    read = read_ntriples(path)
+    read = read_rdf(path)
     triples = [triple for _, triple in given_statements if triple]
     assert [tuple(row.values()) for row in read.table.to_pylist()] == triples
-    assert read.literals_left_out == len(given_statements) - len(triples)
+    assert sum(read.literals.values()) == len(given_statements) - len(triples)
 
 
 @fuzz()
@@ -115,8 +115,8 @@ def test_n_triples(given_statements, tmp_path):
 def test_n_triples_of_others(data, tmp_path):
     path = tmp_path / "facts.nt"
     path.write_bytes(data)
-    read, refusal = attempt(read_ntriples, path)
-    assert refusal or len(read.table) + read.literals_left_out <= data.count(b".")
+    read, refusal = attempt(read_rdf, path)
+    assert refusal or len(read.table) + sum(read.literals.values()) <= data.count(b".")
 
 
 @fuzz(0.25)

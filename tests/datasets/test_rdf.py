@@ -1,0 +1,184 @@
+import builtins
+import gzip
+
+import pytest
+
+from datasets.rdf import read_rdf
+from quatre_tf.errors import DataError
+
+E = "http://example.org/"
+TEXT = f"""\
+# People.
+<{E}anna> <{E}knows> <{E}bob> .
+
+<{E}bob> <{E}knows> _:b0 .
+<{E}anna> <{E}age> "42"^^<http://www.w3.org/2001/XMLSchema#integer> .
+<{E}anna> <{E}motto> "one\\ntwo" .
+<{E}anna> <http://www.w3.org/2000/01/rdf-schema#label> "Anne"@fr .
+<{E}anna> <http://www.w3.org/2000/01/rdf-schema#label> "Anna"@en .
+<{E}bob> <http://www.w3.org/2000/01/rdf-schema#label> "B\\u00f6b" .
+<{E}anna> <http://www.w3.org/2000/01/rdf-schema#label> "Annie"@en .
+<{E}anna> <{E}knows> <{E}bob> .
+"""
+
+
+def rows(found):
+    return list(zip(*(column.to_pylist() for column in found.table.columns), strict=True))
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "people.nt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_iris_labels_and_literals(path):
+    found = read_rdf(path)
+    knows = f"{E}knows"
+    anna_bob = (f"{E}anna", knows, f"{E}bob")
+    assert rows(found) == [anna_bob, (f"{E}bob", knows, "_:b0"), anna_bob]
+    assert found.labels == {f"{E}anna": "Anna", f"{E}bob": "Böb"}
+    assert found.literals == {f"{E}age": 1, f"{E}motto": 1}
+    assert found.format == "N-Triples"
+
+
+def test_literals_can_be_kept(path):
+    found = read_rdf(path, keep_literals=True)
+    tails = [tail for _, _, tail in rows(found)]
+    assert tails[2:4] == ['"42"^^<http://www.w3.org/2001/XMLSchema#integer>', '"one\\ntwo"']
+    assert found.literals == {f"{E}age": 1, f"{E}motto": 1}
+    assert len(found.labels) == 2
+
+
+def test_english_labels_come_first(tmp_path):
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    lines = [f'<{E}a> {label} "{text}"@{tag} .' for text, tag in (("Ä", "de"), ("A", "en-GB"))]
+    (tmp_path / "x.nt").write_text("\n".join([*lines, f"<{E}a> <{E}b> <{E}c> ."]), "utf-8")
+    assert read_rdf(tmp_path / "x.nt").labels == {f"{E}a": "A"}
+
+
+def test_blank_nodes_have_a_scope_and_files_may_be_compressed(path):
+    packed = path.with_suffix(".NT.GZ")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert rows(read_rdf(packed, scope="people/"))[1][2] == "_:people/b0"
+
+
+PREFIX = f"@prefix : <{E}> .\n"
+XML = f"""\
+<?xml version="1.0"?>
+<!DOCTYPE rdf:RDF [
+  <!ENTITY e "{E}">
+]>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="{E}">
+<rdf:Description rdf:about="&e;anna">
+<e:knows rdf:resource="&e;bob"/>
+<e:age>42</e:age>
+</rdf:Description>
+</rdf:RDF>
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "called"),
+    [
+        ("x.ttl", f'{PREFIX}:anna :knows :bob ; :age "42" .', "Turtle"),
+        ("x.nq", f'<{E}anna> <{E}knows> <{E}bob> <{E}g> .\n<{E}anna> <{E}age> "42" .', "N-Quads"),
+        ("x.trig", f'{PREFIX}:g {{ :anna :knows :bob }} :anna :age "42" .', "TriG"),
+        ("x.rdf", XML, "RDF/XML"),
+        ("X.OWL", XML, "RDF/XML"),
+    ],
+)
+def test_formats(tmp_path, name, content, called):
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content.encode()))
+    for path in (tmp_path / name, tmp_path / f"{name}.gz"):
+        found = read_rdf(path)
+        assert rows(found) == [(f"{E}anna", f"{E}knows", f"{E}bob")]
+        assert found.literals == {f"{E}age": 1}
+        assert found.format == called
+
+
+def test_blank_nodes_without_a_name_are_numbered(tmp_path):
+    (tmp_path / "x.ttl").write_text(f"{PREFIX}[] :knows [ :knows _:a ], [] .")
+    for _ in range(2):  # pyoxigraph draws other names each time.
+        ends = [(head, tail) for head, _, tail in rows(read_rdf(tmp_path / "x.ttl"))]
+        assert ends == [("_:[1]", "_:a"), ("_:[2]", "_:[1]"), ("_:[2]", "_:[3]")]
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '<!ENTITY a "&e;&e;">',
+        f'<!ENTITY a "{"x" * 501}">',
+        "<!ENTITY % a 'x'>",
+        '<!ENTITY a SYSTEM "x">',
+    ],
+)
+def test_entities_that_can_grow_are_refused(tmp_path, declaration):
+    (tmp_path / "x.rdf").write_text(XML.replace("\n]>", f"\n{declaration}]>"))
+    with pytest.raises(DataError, match=r"x\.rdf:4: expected RDF/XML, .*the entity a does not"):
+        read_rdf(tmp_path / "x.rdf")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.ttl", f"{PREFIX}:a :b :c .\n:a : b .", r"x\.ttl:3: expected Turtle, .*object"),
+        ("x.nq", "<http://a> <http://b> <http://c> .\n<http://a> .", r"x\.nq:2: expected N-Quads"),
+        ("x.trig", f"{PREFIX}\n:g {{ :a :b }}", r"x\.trig:3: expected TriG"),
+        ("x.rdf", XML.replace("&e;bob", "bob"), r"x\.rdf:7: expected RDF/XML, .*scheme"),
+        ("x.rdf", XML[:-12], r"x\.rdf:9: expected RDF/XML, .*no element found"),
+        ("x.rdf", XML.replace("42", "&x;"), r"x\.rdf:8: expected RDF/XML"),
+        ("x.rdf", XML.replace("<e:age>", '<!DOCTYPE a [<!ENTITY x "y">]><e:age>'), r"x\.rdf:8: "),
+        ("x.rdf", XML.replace("42", "\udce9"), r"x\.rdf:8: .*invalid token"),
+    ],
+)
+def test_errors_of_other_formats_are_located(tmp_path, name, content, message):
+    (tmp_path / name).write_text(content, encoding="utf-8", errors="surrogateescape")
+    with pytest.raises(DataError, match=message):
+        read_rdf(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"<http://a> <http://b> _:c .\n<http://a> <http://b> c .\n", r"x\.nt:2: .*object"),
+        (b"<http://a> <http://b> <http://c d> .\n", r"x\.nt:1: .*Invalid IRI"),
+        (b"<http://a> <http://b> <http://\xe9> .\n", r"x\.nt:1: .*UTF-8"),
+        ("<http://a> <http://b> <http://c> .\n".encode("utf-16"), r"x\.nt:1: .*UTF-8"),
+        (b"<http://a\\u000Ab> <http://b> <http://c> .\n", r"x\.nt:1: .*Invalid IRI code point"),
+        (b"<a> <b> <c> .\n", r"x\.nt:1: .*No scheme found"),
+        (b'<http://a> <http://b> "x .\n', r"x\.nt:1: .*Unexpected end"),
+        (b'<http://a> <http://b> "\\uD800" .\n', r"x\.nt:1: .*not a valid unicode"),
+        (b"<http://a> <http://b> <http://c> <http://g> .\n", r"x\.nt:1: .*dot"),
+        (b"\xef\xbb\xbf<http://a> <http://b> <http://c> .\n", r"x\.nt:1: .*subject"),
+        (b"<http://a> <http://b> <<( <http://c> <http://d> <http://e> )>> .\n",
+         r"x\.nt: expected names and literals, received a triple as the object of <http://a>"),
+        (b"#" * (17 * 2**20), r"x\.nt: expected N-Triples, received a line or a .* over 16 MB"),
+    ],
+)  # fmt: skip
+def test_errors_are_located(tmp_path, content, message):
+    (tmp_path / "x.nt").write_bytes(content)
+    with pytest.raises(DataError, match=message) as error:
+        read_rdf(tmp_path / "x.nt")
+    assert "\n" not in str(error.value)
+
+
+def test_damaged_gzip(tmp_path):
+    (tmp_path / "x.nt.gz").write_bytes(gzip.compress(TEXT.encode())[:-9])
+    with pytest.raises(DataError, match=r"x\.nt\.gz: expected a whole gzip file"):
+        read_rdf(tmp_path / "x.nt.gz")
+
+
+def test_the_parser_is_optional(path, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name == "pyoxigraph":
+            raise ImportError
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(DataError, match=r"pip install 'pyoxigraph<0\.6'"):
+        read_rdf(path)
