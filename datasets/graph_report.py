@@ -10,7 +10,7 @@ from datasets.text_table import table
 from datasets.twins import Twins, leakage, overlaps
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.relation_categories import CATEGORIES, categories, heads_and_tails
+from quatre_tf.data.relation_categories import CATEGORIES, heads_and_tails, relation_categories
 from quatre_tf.data.triple_keys import triple_keys
 from quatre_tf.paths import printable
 
@@ -40,7 +40,7 @@ def describe(graph: Graph, preparation: Mapping[str, Any] | None = None) -> dict
         "fingerprint": graph.fingerprint,
         "counts": _counts(graph),
         "degrees": _degrees(graph, distinct),
-        "relations": _relations(graph, distinct, shared),
+        "relations": _relations(graph, shared),
         "suspected_relations": _suspected(graph, twins),
         "leakage": {split: leakage(graph, split, twins) for split in SPLITS[1:]},
         "unseen": {split: _unseen(graph, split) for split in SPLITS[1:]},
@@ -88,11 +88,11 @@ def _quantiles(graph: Graph, entities: np.ndarray) -> dict[str, float]:
     return {"mean": float(degrees.mean())} | dict(zip(_QUANTILES, values.tolist(), strict=True))
 
 
-def _relations(graph: Graph, distinct: np.ndarray, shared: Twins) -> list[dict[str, Any]]:
+def _relations(graph: Graph, shared: Twins) -> list[dict[str, Any]]:
     """Returns a row for each relation, the most frequent first."""
     number = graph.num_relations
-    means = heads_and_tails(distinct, number)
-    kinds = categories(means)
+    means = heads_and_tails(graph.index("tail", "known"), graph.index("head", "known"), number)
+    kinds = relation_categories(means)
     symmetric, own = np.zeros(number), shared.where(shared.first == shared.second)
     symmetric[own.first] = own.shares[:, 0]
     sizes = {s: np.bincount(graph.split(s)[:, 1], minlength=number).tolist() for s in SPLITS}

@@ -6,15 +6,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.data.known_triples import KnownTriples, index_heads, index_tails
+from quatre_tf.data.known_triples import index_heads, index_tails
 from quatre_tf.metrics import rank_metrics
 from quatre_tf.model import KGEModel
-from quatre_tf.ranking.ranks import TIE_POLICIES, rank_queries, ranks_from_counts
+from quatre_tf.ranking.ranks import TIE_POLICIES, ranks_from_counts
+from quatre_tf.ranking.sides import RankingSide
+from quatre_tf.ranking.tile_runner import TileRunner
 from quatre_tf.validation import check_choice, describe
 
 _HEAD, _RELATION, _TAIL = range(3)
-# Triples whose queries are made at once: memory does not grow with the split.
-_SLICE = 4096
 
 
 class FilteredRanking(keras.callbacks.Callback):
@@ -26,8 +26,8 @@ class FilteredRanking(keras.callbacks.Callback):
 
     Args:
         triples: `[num_triples, 3]` ids of head, relation, tail: those that are ranked.
-        known_triples: `[num_known, 3]`: what they complete other than the triple ranked does not
-            compete with it. Usually all splits.
+        known_triples: `[num_known, 3]`: the other answers that they give to a query do not compete
+            with the ranked one. Usually all splits.
         tie_policy: How equal scores count (`quatre_tf.ranking.ranks.TIE_POLICIES`).
         prefix: Of the names in the logs.
 
@@ -55,12 +55,10 @@ class FilteredRanking(keras.callbacks.Callback):
             raise ValueError("`triples` must hold at least one triple to rank. Received none.")
         self._tie_policy = check_choice("tie_policy", tie_policy, TIE_POLICIES)
         self._prefix = prefix
+        self._known = known
         both = np.concatenate([self._triples, known])
         self._least_entities = int(both[:, [_HEAD, _TAIL]].max()) + 1
         self._least_relations = int(both[:, _RELATION].max()) + 1
-        size = self._least_entities
-        self._known_heads = self._known_answers(index_heads(known, size), given=_TAIL)
-        self._known_tails = self._known_answers(index_tails(known, size), given=_HEAD)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Adds the figures of the model in training to `logs`."""
@@ -81,36 +79,15 @@ class FilteredRanking(keras.callbacks.Callback):
             tf.errors.InvalidArgumentError: A score is NaN or infinite.
         """
         self._check_sizes(model)
-        # A variable that was trained sparsely is copied at every read.
-        table = tf.convert_to_tensor(model.entities.embeddings.value)
-        slices = [
-            self._ranks_of(model, table, slice(start, start + _SLICE))
-            for start in range(0, len(self._triples), _SLICE)
-        ]
-        return np.concatenate(slices, axis=1)
-
-    def _ranks_of(self, model: KGEModel, table: tf.Tensor, rows: slice) -> np.ndarray:
-        heads, relations, tails = tf.unstack(tf.constant(self._triples[rows]), axis=1)
-        sides = (
-            (model.head_queries(relations, tails), heads, self._known_heads[rows]),
-            (model.tail_queries(heads, relations), tails, self._known_tails[rows]),
-        )
-        similarity = model.score_function.similarity
-        counts = [
-            rank_queries(queries, table, targets, known, similarity)
-            for queries, targets, known in sides
-        ]
-        return np.stack([ranks_from_counts(*pair, self._tie_policy).numpy() for pair in counts])
-
-    def _known_answers(self, known: KnownTriples, given: int) -> tf.RaggedTensor:
-        """Returns the known answers `[num_triples, None]` to the questions of the triples."""
-        groups = known.groups(self._triples[:, _RELATION], self._triples[:, given])
-        starts = known.row_splits[groups]
-        limits = np.where(groups < 0, starts, known.row_splits[groups + 1])
-        places = tf.ragged.range(starts, limits)
-        return places.with_flat_values(
-            tf.gather(known.list_keys % known.num_entities, places.flat_values)
-        )
+        runner = TileRunner(model, tf.distribute.get_strategy())
+        table = runner.read_table()
+        ranks = []
+        for name, index in (("head", index_heads), ("tail", index_tails)):
+            known = index(self._known, model.num_entities)
+            side = RankingSide(name, model.num_entities, model.num_relations, known)
+            (better,), (equal,) = runner.run(table, side, self._triples)
+            ranks.append(ranks_from_counts(better, equal, self._tie_policy).numpy())
+        return np.stack(ranks)
 
     def _check_sizes(self, model: KGEModel) -> None:
         sizes = (model.num_entities, model.num_relations)
@@ -123,7 +100,7 @@ class FilteredRanking(keras.callbacks.Callback):
 
 
 def _as_triples(name: str, triples: Any) -> np.ndarray:
-    """Returns `[n, 3]` int64."""
+    """Returns `[n, 3]` int32."""
     array = np.asarray(triples)
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
         raise ValueError(
@@ -132,4 +109,4 @@ def _as_triples(name: str, triples: Any) -> np.ndarray:
         )
     if array.size and array.min() < 0:
         raise ValueError(f"`{name}` must hold ids from 0 on. {describe('id', int(array.min()))}")
-    return array.astype(np.int64)
+    return array.astype(np.int32)

@@ -20,13 +20,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.cosines import Cosines
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.paths import user_path
+from quatre_tf.ranking.cosines import Cosines
 from quatre_tf.ranking.entity_lists import Tile, mask_members
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.ranks import ranks_from_counts

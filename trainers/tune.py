@@ -23,7 +23,7 @@ from quatre_tf.errors import ConfigError
 from quatre_tf.paths import user_path
 from trainers import setting_flags
 from trainers.training.presets import replacement_note
-from trainers.tuning.plan import SPACES, Search, recipe_of
+from trainers.tuning.plan import Search
 
 _DATASET = flags.DEFINE_string(
     "dataset", None, "Name of a data set, or the path of a folder.", required=True
@@ -31,7 +31,6 @@ _DATASET = flags.DEFINE_string(
 _OUTPUT = flags.DEFINE_string(
     "output", None, "Folder of the runs, trial-NUMBER-seedSEED, and of trials.csv.", required=True
 )
-_SPACE = flags.DEFINE_enum("space", None, tuple(SPACES), "What varies. Default: the recipe's.")
 _TRIALS = flags.DEFINE_integer(
     "trials", 0, "Configurations at most; 0 for the whole grid, or for 16 random ones."
 )
@@ -76,7 +75,7 @@ def main(argv: Sequence[str]) -> int:
 def _search() -> Search:
     catalog.check(_DATASET.value)
     settings = _SETTINGS.given()
-    recipe = recipe_of(_SPACE.value, settings.pop("recipe", None))
+    recipe = settings.pop("recipe", "paper")
     if note := replacement_note(_DATASET.value, recipe, settings):
         sys.stderr.write(f"{note}\n")
     return Search(

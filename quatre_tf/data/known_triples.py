@@ -47,6 +47,10 @@ class KnownTriples:
         """Number of known entities of each group: [groups] int64, never 0."""
         return np.diff(self.row_splits)
 
+    def groups_per_relation(self, num_relations: int) -> np.ndarray:
+        """Returns how many groups each relation has, one for each entity: [num_relations] int64."""
+        return np.bincount(self.keys // self.num_entities, minlength=num_relations)
+
     def groups(self, relations: np.ndarray, entities: np.ndarray) -> np.ndarray:
         """Returns the groups of (relation, entity) pairs: [n] int64, -1 if nothing is known."""
         return _places(self.keys, group_keys(relations, entities, self.num_entities))

@@ -131,10 +131,7 @@ def tail_probabilities(
     if mode == "uniform":
         return np.full(num_relations, 0.5)
     # Each group of `tails` is a distinct head of a relation, and the other way round.
-    distinct_heads, distinct_tails = (
-        np.bincount(index.keys // index.num_entities, minlength=num_relations)
-        for index in (tails, heads)
-    )
+    distinct_heads, distinct_tails = (i.groups_per_relation(num_relations) for i in (tails, heads))
     either = distinct_heads + distinct_tails
     return np.divide(distinct_heads, either, out=np.full(num_relations, 0.5), where=either > 0)
 

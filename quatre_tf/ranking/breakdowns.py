@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.relation_categories import CATEGORIES, relation_categories
+from quatre_tf.data.relation_categories import CATEGORIES, heads_and_tails, relation_categories
 from quatre_tf.ranking.results import AMRI, Row
 from quatre_tf.ranking.split_ranks import SIDES, SplitRanks
 
@@ -43,8 +43,10 @@ class Breakdowns:
         does; `"train_category"` over train, where a relation that train does not have has none.
         """
         relations, graph = self._ranks.triples[:, 1], self._graph
-        for group_by, triples in (("category", graph.known), ("train_category", graph.train)):
-            categories = relation_categories(triples, graph.num_relations)[relations]
+        for group_by, split in (("category", "known"), ("train_category", "train")):
+            tails, heads = graph.index("tail", split), graph.index("head", split)
+            means = heads_and_tails(tails, heads, graph.num_relations)
+            categories = relation_categories(means)[relations]
             for number, name in enumerate(CATEGORIES):
                 yield from self._part(categories == number, group_by, name)
 

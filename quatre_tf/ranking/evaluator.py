@@ -8,11 +8,11 @@ import tensorflow as tf
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, TrainingError
 from quatre_tf.model import KGEModel
+from quatre_tf.ranking.counting import NOT_FINITE, tile_bytes
 from quatre_tf.ranking.results import Results
 from quatre_tf.ranking.sides import RankingSide
 from quatre_tf.ranking.split_ranks import Counts, SplitRanks
 from quatre_tf.ranking.tile_runner import Progress, TileRunner, without_progress
-from quatre_tf.ranking.tiles import NOT_FINITE, tile_bytes
 
 
 class Evaluator:
@@ -58,7 +58,7 @@ class Evaluator:
         return self.summarize(self.rank(model, split, max_triples))
 
     def summarize(self, ranks: SplitRanks) -> Results:
-        """Returns what `evaluate` returns, for a ranking at hand."""
+        """Returns what `evaluate` returns, for a ranking that is already computed."""
         rows = ranks.rows(ranks.values(self._tie_policy), self._tie_policy)
         return Results(ranks.split, len(ranks.triples), self._tie_policy, tuple(rows))
 

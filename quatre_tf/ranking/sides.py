@@ -14,7 +14,7 @@ _COLUMNS = {"head": 0, "tail": 2}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RankingSide:
-    """What `quatre_tf.ranking.tiles.count_better` needs to know of a graph.
+    """What `quatre_tf.ranking.counting.count_better` needs to know of a graph.
 
     Attributes:
         name: `"head"` or `"tail"`: the side that is asked for.
@@ -30,8 +30,8 @@ class RankingSide:
     num_entities: int
     num_relations: int
     known: KnownTriples
-    constraints: Mapping[str, SlotEntities]
-    set_keys: np.ndarray
+    constraints: Mapping[str, SlotEntities] = dataclasses.field(default_factory=dict)
+    set_keys: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
     def build(cls, graph: Graph, name: str, candidates: Sequence[str]) -> "RankingSide":

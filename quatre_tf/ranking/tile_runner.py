@@ -7,10 +7,11 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.model import KGEModel
+from quatre_tf.ranking.counting import QUERY_TILE, count_better
 from quatre_tf.ranking.entity_lists import RankTargets
 from quatre_tf.ranking.shared_queries import QueryTile, of_one_depth, share_queries
 from quatre_tf.ranking.sides import RankingSide
-from quatre_tf.ranking.tiles import QUERY_TILE, CandidateTable, candidate_table, count_better
+from quatre_tf.ranking.tiles import CandidateTable, candidate_table
 
 Progress = Callable[[Iterable[int], str], Iterable[int]]
 

@@ -1,70 +1,21 @@
 """The one loop over the entity table: scores of queries, tile by tile, in bounded memory.
 
 A tile holds the scores of consecutive entities for some queries. It is used while it is in the
-processor's cache, and never written out. Ranks, top-k answers and missing facts differ in what they
-do with a tile:
-
-* `count_better` counts competitors, for filtered ranks;
-* `top_k` keeps the highest scores.
-
-Counting works so:
-
-1. the scores of the known answers become minus infinity: they do not compete;
-2. each score becomes a code: 1 if it is better than the target's, 4096 if equal, 0 if worse;
-3. the codes are summed; where there are further candidate sets, the product of 0/1 masks, one for
-   each set, with the codes counts all sets at once.
-   `better + 4096 * equal` of a tile of at most 4095 entities stays below 2^24, so float32 is exact.
-
-A query with several targets is scored once; steps 2 and 3 follow for each of them.
-
-The rounding of a matrix product may depend on its shape. The tiles have the same shapes whatever
-memory there is, and this alone makes ranks the same bit for bit.
-
-The target's score decides every comparison, so it must have the rounding that it has in its tile.
-It is predicted first, by a small tile, then compared with what the tiles hold. The prediction was
-right on every machine tried; were it wrong, the tiles are counted again with the scores found.
-
-Alternatives that were measured and dropped: a product of queries with the transposed table (needs a
-copy of the table); separate matrices of "better" and "equal" (twice the work); comparisons without
-XLA (4 % of the product more); gathering the scores of constrained candidates (a random read for
-each, where the mask product streams).
+processor's cache, and never written out. Ranks (`quatre_tf.ranking.counting`), top-k answers and
+missing facts differ in what they do with a tile.
 """
 
-import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
 
-from quatre_tf.ranking.entity_lists import (
-    RankTargets,
-    Tile,
-    competing_targets,
-    distinct_lists,
-    mask_members,
-    member_masks,
-    sum_members,
-)
-from quatre_tf.ranking.targets import leading_widths, map_targets
-from quatre_tf.similarities import DOT, Similarity
-from quatre_tf.validation import check_positive
+from quatre_tf.ranking.entity_lists import Tile
+from quatre_tf.similarities import Similarity
 
-# Found by measurement: smaller tiles pay for more operations, larger ones leave the cache.
-ENTITY_TILE = 3072
-QUERY_TILE = 512
 # On x86 CPUs a product with any number of queries from 16 on was found to be rounded alike, and one
 # with fewer otherwise: so a query alone gets the rank that it has among others.
 ROW_MULTIPLE = 16
-# The error about scores that have no ranks holds this.
-NOT_FINITE = "NaN or infinite"
-# The weight of an equal score in a code, and the largest tile whose codes fit.
-_EQUAL = 4096
-_LARGEST_TILE = _EQUAL - 1
-# Far below the largest float32, 3.4e38: room for the rounding of the bound itself.
-_SAFE_SCORE = 1e37
-_MAX_SWEEPS = 3
-# More queries than this are filled up to a multiple of it: each number of them is compiled.
-_BATCH_MULTIPLE = 64
 # Scores of a tile of `top_k`: 16 MiB, which stay in the cache.
 _TOP_K_SCORES = 2**22
 _LEAST_TOP_K_TILE = 2048
@@ -124,13 +75,13 @@ def scan_tiles(
         lambda start, *_: start < num_entities,
         step,
         (tf.constant(0, tf.int64), *state),
-        shape_invariants=(tf.TensorShape([]), *_sizes(state)),
+        shape_invariants=(tf.TensorShape([]), *any_sizes(state)),
         parallel_iterations=1,
     )
     return tuple(state)
 
 
-def _sizes(state: tuple[tf.Tensor, ...]) -> tuple[tf.TensorShape, ...]:
+def any_sizes(state: tuple[tf.Tensor, ...]) -> tuple[tf.TensorShape, ...]:
     """Returns shapes of any size."""
     return tuple(tf.TensorShape([None] * tensor.shape.rank) for tensor in state)
 
@@ -184,226 +135,3 @@ def top_k(
 
 def _top_k(scores: tf.Tensor, k: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return tf.math.top_k(scores, tf.minimum(k, tf.shape(scores)[1]))
-
-
-def tile_bytes(width: int, entity_tile: int = ENTITY_TILE, query_tile: int = QUERY_TILE) -> int:
-    """Returns the memory in bytes that `count_better` may take at most, beside its arguments.
-
-    Args:
-        width: Floats per embedding.
-        entity_tile: Entities scored at once.
-        query_tile: Queries scored at once.
-    """
-    scores = entity_tile * query_tile
-    # Scores, codes, and for a close look at them their flags; then the filter in the worst case,
-    # all entities known: two int64 per place, once as ranges and once as indices, and a zero.
-    per_score = 4 + 4 + 1 + 2 * 16 + 4
-    # Two constrained sets with a relation per query, as scatter and as its copy.
-    masks = 2 * 4 * (2 * query_tile + 1) * entity_tile
-    queries = 4 * query_tile * (4 * width + query_tile)
-    return scores * per_score + masks + queries
-
-
-def count_better(
-    queries: tf.Tensor,
-    table: CandidateTable,
-    rank_targets: RankTargets,
-    similarity: Similarity = DOT,
-    entity_tile: int = ENTITY_TILE,
-    portable: bool = False,
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Counts competitors among all entities, and among those of further candidate sets.
-
-    Entities are listed by ascending int64 keys `list * num_entities + entity`: the known answers
-    of queries, and the members of candidate sets. A query names its list; -1 names an empty one.
-    A target is ranked whether or not a set has it.
-
-    Args:
-        queries: `[batch, width]` float32; at most `QUERY_TILE` are meant. Those with more targets
-            should come first.
-        table: The entities.
-        rank_targets: The targets of the queries and what does not compete.
-        similarity: Scores entities and queries.
-        entity_tile: Entities scored at once, at most 4095.
-        portable: As for `scan_tiles`.
-
-    Returns:
-        `(better, equal)`, both `[1 + num_sets, depth, batch]` int32, all entities first; without
-        meaning where there is no target.
-
-    Raises:
-        TypeError: Queries or table are not float32.
-        ValueError: `entity_tile` is not a positive integer of at most 4095.
-        tf.errors.InvalidArgumentError: A score is NaN or infinite, or an id is out of range.
-    """
-    if (queries.dtype, table.rows.dtype) != (tf.float32, tf.float32):
-        raise TypeError(
-            "Ranks are taken from float32 tables. "
-            f"Received: {queries.dtype.name} queries, {table.rows.dtype.name} table."
-        )
-    check_positive("entity_tile", entity_tile, _LARGEST_TILE)
-    given = (queries, table, rank_targets)
-    if portable:
-        return _count(*given, similarity, entity_tile, portable)
-    # One trace for all sizes but the width: a process that ranks many models keeps no more.
-    specs = tf.nest.map_structure(_spec_of, given)
-    options = similarity, entity_tile, portable
-    return _compiled_count.get_concrete_function(*specs, *options)(*given, *options)
-
-
-def _spec_of(tensor: tf.Tensor) -> tf.TensorSpec:
-    """Returns a tensor's kind, of any size; the width of rows stays, because loops unroll it."""
-    is_row = tensor.shape.rank == 2 and tensor.dtype.is_floating
-    return tf.TensorSpec(
-        [None, tensor.shape[1]] if is_row else [None] * tensor.shape.rank, tensor.dtype
-    )
-
-
-def _count(
-    queries: tf.Tensor,
-    table: CandidateTable,
-    rank_targets: RankTargets,
-    similarity: Similarity,
-    entity_tile: int,
-    portable: bool,
-) -> tuple[tf.Tensor, tf.Tensor]:
-    batch = tf.shape(queries)[0]
-    missing = [[0, -batch % tf.where(batch > _BATCH_MULTIPLE, _BATCH_MULTIPLE, ROW_MULTIPLE)]]
-    # Tiles of about one size: a product of a last row by itself would be rounded otherwise.
-    num_entities = tf.shape(table.rows, tf.int64)[0]
-    num_tiles = tf.maximum(-(-num_entities // entity_tile), 1)
-    tile_size = -(-num_entities // num_tiles)
-    queries = tf.pad(queries, [*missing, [0, 0]])
-    targets = tf.pad(rank_targets.targets, [[0, 0], *missing], constant_values=-1)
-    rank_targets = rank_targets._replace(
-        targets=tf.maximum(targets, 0),
-        known_lists=tf.pad(rank_targets.known_lists, missing, constant_values=-1),
-        set_lists=tf.pad(rank_targets.set_lists, [[0, 0], *missing], constant_values=-1),
-    )
-    count = functools.partial(
-        _sweep,
-        similarity,
-        table.rows,
-        queries,
-        rank_targets,
-        leading_widths(targets >= 0),
-        _is_finite(similarity, table, queries),
-        tile_size,
-        portable,
-    )
-    score = similarity.portable_tile if portable else similarity.tile
-    thresholds = tf.map_fn(
-        # A tile of as many rows as queries: one row alone would be rounded otherwise.
-        lambda targets: tf.linalg.diag_part(score(tf.gather(table.rows, targets), queries)),
-        rank_targets.targets,
-        fn_output_signature=similarity.dtype,
-    )
-
-    def count_again(
-        sweeps: tf.Tensor, thresholds: tf.Tensor, *counted: tf.Tensor
-    ) -> tuple[tf.Tensor, ...]:
-        del thresholds
-        reproducible = tf.debugging.assert_less(
-            sweeps, _MAX_SWEEPS, "Matrix products are not reproducible here."
-        )
-        with tf.control_dependencies([reproducible] if reproducible is not None else []):
-            found = tf.identity(counted[2])
-        return sweeps + 1, found, *count(found)
-
-    state = (tf.constant(1), thresholds, *count(thresholds))
-    _, _, better, equal, _ = tf.while_loop(
-        lambda sweeps, thresholds, better, equal, found: tf.reduce_any(found != thresholds),
-        count_again,
-        state,
-        shape_invariants=_sizes(state),
-    )
-    equal -= competing_targets(rank_targets, num_entities)
-    return better[..., :batch], equal[..., :batch]
-
-
-_compiled_count = tf.function(_count)
-
-
-def _is_finite(similarity: Similarity, table: CandidateTable, queries: tf.Tensor) -> tf.Tensor:
-    """Returns whether all scores are finite for certain, without a look at them."""
-    if not similarity.linear:
-        return tf.constant(False)
-    # By Cauchy and Schwarz no score, and no partial sum of one, is larger than this.
-    bound = table.norm * tf.sqrt(2.0 * tf.cast(tf.nn.l2_loss(queries), tf.float64))
-    return bound < _SAFE_SCORE
-
-
-def _assert_finite(scores: tf.Tensor) -> tf.Operation | None:
-    """Raises InvalidArgumentError if a score is NaN or infinite."""
-    return tf.debugging.Assert(
-        tf.reduce_all(tf.math.is_finite(scores)),
-        [f"Scores hold {NOT_FINITE} values; a rank among them would mean nothing."],
-    )
-
-
-def _sweep(
-    similarity: Similarity,
-    rows: tf.Tensor,
-    queries: tf.Tensor,
-    rank_targets: RankTargets,
-    widths: tf.Tensor,
-    is_finite: tf.Tensor,
-    tile_size: tf.Tensor,
-    portable: bool,
-    thresholds: tf.Tensor,
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Returns `(better, equal, target scores)` of one pass over all entities."""
-    lists, slots = distinct_lists(rank_targets.set_lists)
-    counts = tf.zeros([tf.shape(slots)[0], *tf.unstack(tf.shape(thresholds))], tf.int32)
-    targets = rank_targets.targets
-    sum_codes = _sum_codes.python_function if portable else _sum_codes
-    encode = _encode.python_function if portable else _encode
-
-    def visit(scores: tf.Tensor, tile: Tile, *state: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        better, equal, found = state
-        checked = tf.cond(is_finite, lambda: True, lambda: _checked(scores))
-        here = tf.where((targets >= tile[0]) & (targets < tile[1]))
-        places = tf.stack([tf.gather_nd(targets, here) - tile[0], here[:, 1]], axis=1)
-        found = tf.tensor_scatter_nd_update(found, here, tf.gather_nd(scores, places))
-        with tf.control_dependencies([found, checked]):
-            # In the memory of the scores, which nothing else reads any more.
-            known = rank_targets.known_keys, rank_targets.known_lists
-            scores = mask_members(scores, *known, tile)
-
-        def sum_all(threshold: tf.Tensor) -> tuple[tf.Tensor]:
-            return (sum_codes(scores, threshold),)
-
-        def sum_sets(threshold: tf.Tensor) -> tuple[tf.Tensor]:
-            masks = member_masks(rank_targets.set_keys, lists, tile)
-            return (sum_members(encode(scores, threshold), masks, slots),)
-
-        sums = tf.cond(
-            tf.shape(rank_targets.set_lists)[0] > 0,
-            lambda: map_targets(sum_sets, [thresholds], widths, num_results=1)[0],
-            lambda: map_targets(sum_all, [thresholds], widths, num_results=1)[0],
-        )
-        return better + sums % _EQUAL, equal + sums // _EQUAL, found
-
-    better, equal, found = scan_tiles(
-        similarity, rows, queries, tile_size, visit, (counts, counts, thresholds), portable
-    )
-    return better, equal, found
-
-
-def _checked(scores: tf.Tensor) -> tf.Tensor:
-    with tf.control_dependencies([_assert_finite(scores)]):
-        return tf.constant(True)
-
-
-@tf.function(jit_compile=True, reduce_retracing=True)
-def _encode(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
-    """Returns the codes `[entities, k]` float32 of the first k queries."""
-    scores = scores[:, : tf.size(thresholds)]
-    return tf.where(scores > thresholds, 1.0, tf.where(scores == thresholds, float(_EQUAL), 0.0))
-
-
-@tf.function(jit_compile=True, reduce_retracing=True)
-def _sum_codes(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
-    """Returns the sums `[1, k]` int32 of the codes of all entities of the tile."""
-    codes = tf.reduce_sum(_encode.python_function(scores, thresholds), axis=0, keepdims=True)
-    return tf.cast(codes, tf.int32)

@@ -56,7 +56,7 @@ def test_nothing_known(rng):
 
 
 def test_any_number_of_triples(rng):
-    """More than are ranked in one slice: the last and the first slice count alike."""
+    """Repeats are ranked like the first, whatever the tile."""
     model, triples = model_with_ties(rng), random_triples(rng, 10)
     once = FilteredRanking(triples, triples).ranks(model)
     many = FilteredRanking(np.tile(triples, [450, 1]), triples).ranks(model)

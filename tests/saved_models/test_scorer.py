@@ -10,7 +10,6 @@ from datasets import catalog
 from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
-from quatre_tf.ranking import ranks as ranking
 from quatre_tf.ranking.evaluator import Evaluator
 from saved_models.calibration import Calibration
 from saved_models.platt import Curves
@@ -174,17 +173,9 @@ def test_ranks(ask, truth, side):
 
 
 def test_a_rank_alone_equals_the_one_of_the_library(ask, truth, model, graph):
-    triples = graph.test
-    heads, relations, tails = triples.T
-    known = [[t for t in range(8) if (h, r, t) in truth.known] for h, r, _ in triples.tolist()]
-    counts = ranking.rank_queries(
-        model.tail_queries(heads, relations),
-        model.entities.embeddings,
-        tails,
-        tf.ragged.constant(known, dtype=tf.int32, ragged_rank=1),
-    )
-    alone = [ask("rank_tails", **truth.names([triple]))["rank"][0] for triple in triples]
-    np.testing.assert_array_equal(alone, ranking.ranks_from_counts(*counts))
+    expected = Evaluator(graph).rank(model, "test").ranks("all", "tail")
+    alone = [ask("rank_tails", **truth.names([triple]))["rank"][0] for triple in graph.test]
+    np.testing.assert_array_equal(alone, expected)
 
 
 # Good and bad rows in one batch; the unknown names include near misses and the escaped form.

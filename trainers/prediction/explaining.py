@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from quatre_tf.cosines import Cosines
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.known_triples import KnownTriples
 from quatre_tf.model import KGEModel
+from quatre_tf.ranking.cosines import Cosines
 
 # Cosines held at once: 16 MiB.
 _TILE = 1 << 22

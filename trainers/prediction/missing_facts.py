@@ -12,7 +12,7 @@ import tensorflow as tf
 from datasets.progress import progress
 from quatre_tf.data.graph import Graph
 from quatre_tf.model import KGEModel
-from quatre_tf.ranking.entity_lists import Tile, members
+from quatre_tf.ranking.entity_lists import Tile, mask_members
 from quatre_tf.ranking.tiles import top_k as best_rows
 from quatre_tf.validation import check_finite
 
@@ -66,9 +66,7 @@ def missing_facts(
         lists = tf.range(start, start + len(part), dtype=tf.int64)
 
         def mask(scores: tf.Tensor, tile: Tile, lists: tf.Tensor = lists) -> tf.Tensor:
-            places = members(left_out, lists, tile)
-            absent = tf.fill(tf.shape(places)[:1], tf.constant(-np.inf, scores.dtype))
-            return tf.tensor_scatter_nd_update(scores, places, absent)
+            return mask_members(scores, left_out, lists, tile)
 
         queries = model.tail_queries(tf.constant(part), tf.fill(part.shape, relation))
         scores, places = (

@@ -13,7 +13,7 @@ from quatre_tf.run import Run
 from saved_models.calibrating import calibration_of
 from saved_models.scorer import Outputs, build_scorer
 from trainers.prediction.explaining import Evidence, Explainer
-from trainers.prediction.questions import ASKED, Question, QuestionReader
+from trainers.prediction.questions import Question
 
 # Questions asked at once: from here on more of them are answered no faster. Fewer where that would
 # be more answers than memory should hold.
@@ -55,26 +55,6 @@ class Answer:
     probability: float | None
     known: str | None = None
     because: tuple[Evidence, ...] = ()
-
-
-def complete(
-    trained: Run,
-    *,
-    relation: str,
-    head: str = ASKED,
-    tail: str = ASKED,
-    top_k: int = 10,
-    include_known: bool = False,
-) -> list[Answer]:
-    """Returns the best answers to one question, best first; one of head and tail is given.
-
-    Raises:
-        DataError: A name or label is not of the graph (the message has the closest ones), or is
-            that of several entities.
-    """
-    question = QuestionReader(trained.graph).question(head, relation, tail)
-    options = Options(top_k, include_known)
-    return next(Predictor(trained, options).answers([question]))
 
 
 class Predictor:

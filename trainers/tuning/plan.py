@@ -105,17 +105,3 @@ class Search:
     def config(self, point: Mapping[str, Any], seed: int) -> TrainConfig:
         """Returns the settings of a run at a point of the space."""
         return presets.resolve(self.dataset, self.recipe, {**self.settings, **point, "seed": seed})
-
-
-def recipe_of(space: str | None, recipe: str | None) -> str:
-    """Returns the recipe that the two flags, either of which may be left out, stand for.
-
-    Raises:
-        ConfigError: The space is that of another recipe.
-    """
-    if space and recipe and space != recipe:
-        raise ConfigError(
-            f"--space={space} varies what --recipe={space} reads. Received: --recipe={recipe}. "
-            "Leave one of the two out."
-        )
-    return space or recipe or "paper"

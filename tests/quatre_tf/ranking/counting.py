@@ -4,8 +4,9 @@ import numpy as np
 import tensorflow as tf
 from hypothesis import strategies as st
 
+from quatre_tf.ranking.counting import count_better
 from quatre_tf.ranking.entity_lists import RankTargets
-from quatre_tf.ranking.tiles import candidate_table, count_better
+from quatre_tf.ranking.tiles import candidate_table
 
 # (entities, queries) of a tile: shapes are compiled once each, so there are few.
 TILES = [(3072, 512), (3, 2), (4, 16)]

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
-from quatre_tf.data.relation_categories import CATEGORIES, relation_categories
+from quatre_tf.data.known_triples import index_heads, index_tails
+from quatre_tf.data.relation_categories import CATEGORIES, heads_and_tails, relation_categories
 from quatre_tf.metrics import rank_metrics
 from quatre_tf.ranking.breakdowns import Breakdowns, adjusted_mean_rank_index
 from quatre_tf.ranking.evaluator import Evaluator
@@ -86,12 +87,17 @@ def test_intervals_of_parts_hold_their_values(ranks, graph):
         assert row.low <= row.value <= row.high
 
 
+def categories_of(triples, num_entities, num_relations):
+    indexes = (index(triples, num_entities) for index in (index_tails, index_heads))
+    return relation_categories(heads_and_tails(*indexes, num_relations))
+
+
 def test_categories_follow_the_definition(rng):
     triples = rng.integers(0, [12, 9, 12], [90, 3])
     # Some relations with one-sided or repeated triples, and one without any.
     triples = np.concatenate([triples[triples[:, 1] < 6], [[0, 6, i] for i in range(4)]])
     triples = np.concatenate([triples, [[i, 7, 0] for i in range(4)], [[1, 8, 2]] * 3])
-    found = relation_categories(triples, 10)
+    found = categories_of(triples, 12, 10)
     for relation in range(10):
         pairs = {(h, t) for h, r, t in triples.tolist() if r == relation}
         if not pairs:
@@ -114,7 +120,7 @@ def test_categories_follow_the_definition(rng):
 )
 def test_threshold_belongs_to_many(pairs, category):
     triples = np.array([(h, 0, t) for h, t in pairs])
-    (found,) = relation_categories(triples, 1)
+    (found,) = categories_of(triples, 4, 1)
     assert CATEGORIES[found] == category
 
 

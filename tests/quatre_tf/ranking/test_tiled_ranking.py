@@ -3,8 +3,8 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 
-from quatre_tf.ranking import ranks as ranking
-from quatre_tf.ranking import tiles
+from quatre_tf.ranking import counting, tiles
+from quatre_tf.similarities import DOT
 from tests.quatre_tf.ranking.counting import cases, count, naive
 
 
@@ -37,15 +37,15 @@ def case(rng):
 def test_a_wrong_prediction_of_the_targets_scores_is_corrected(case, monkeypatch):
     """A first tile that is rounded otherwise than the others."""
     expected = count(*case)
-    score, calls = tiles.DOT.tile, []
+    score, calls = DOT.tile, []
 
     def rounded_otherwise(rows, queries):
         calls.append(1)
         return score(rows, queries) + (0.01 if len(calls) == 1 else 0.0)
 
-    monkeypatch.setattr(type(tiles.DOT), "tile", staticmethod(rounded_otherwise))
+    monkeypatch.setattr(type(DOT), "tile", staticmethod(rounded_otherwise))
     # A fresh trace: the usual one has the usual scores.
-    monkeypatch.setattr(tiles, "_compiled_count", tf.function(tiles._count))
+    monkeypatch.setattr(counting, "_compiled_count", tf.function(counting._count))
     np.testing.assert_array_equal(count(*case), expected)
     assert len(calls) > 1
 
@@ -89,11 +89,11 @@ def test_products_that_overflow_are_an_error_and_large_ones_are_not():
 def test_ranks_are_never_taken_from_low_precision(dtype):
     queries, table = tf.ones([1, 4], dtype), tf.ones([3, 4], dtype)
     with pytest.raises(TypeError, match=f"float32 tables. Received: {dtype.name} queries"):
-        ranking.rank_queries(queries, table, [0])
+        counting.count_better(queries, tiles.candidate_table(table), None)
 
 
 def test_memory_of_a_tile_does_not_grow_with_the_graph():
-    assert tiles.tile_bytes(width=1024) < 128 * 2**20
+    assert counting.tile_bytes(width=1024) < 128 * 2**20
 
 
 @pytest.mark.parametrize("batch", [0, 1, 3, 17])
@@ -110,7 +110,7 @@ def test_top_k(rng, monkeypatch, batch, k):
         ids = tf.range(tile[0], tile[1])[:, tf.newaxis]
         return tf.where(ids == 9, -np.inf, scores)
 
-    found = tf.function(lambda *given: tiles.top_k(tiles.DOT, *given, mask_scores=mask))(
+    found = tf.function(lambda *given: tiles.top_k(DOT, *given, mask_scores=mask))(
         tf.constant(table), tf.constant(queries), tf.constant(k)
     )
     # Rounded, so that the three equal rows are equal here as well; the sort is stable.

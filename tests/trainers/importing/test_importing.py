@@ -14,7 +14,6 @@ from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.run import load_run
 from tests.golden import NAMES, folder_from, load_golden
 from trainers.importing.imported_run import import_openke
-from trainers.prediction import predicting
 from trainers.training import config as configs
 from trainers.training.fitting import fit
 
@@ -135,7 +134,7 @@ def test_variants_keep_their_scores(files, left_out, variant):
     files.write()
     assert files.run().embeddings.variant == variant
     trained = load_run(files.folder / "run")
-    answers = predicting.complete(trained, head="p3", relation="child_of", top_k=99)
+    answers = trained.predict(head="p3", relation="child_of", top_k=99)
     assert len(answers) > 20
     for answer in answers:
         expected = score(files, "p3", "child_of", answer.entity)
@@ -163,7 +162,7 @@ def test_quate_component_tables(files):
     assert files.run().embeddings.variant == "quate"
     files.weights = dict(zip(QUATRE_KEYS, (entity, relation), strict=False))
     trained = load_run(files.folder / "run")
-    for answer in predicting.complete(trained, tail="p9", relation="parent_of", top_k=5):
+    for answer in trained.predict(tail="p9", relation="parent_of", top_k=5):
         expected = score(files, answer.entity, "parent_of", "p9")
         assert answer.score == pytest.approx(expected, rel=1e-4, abs=1e-5)
 

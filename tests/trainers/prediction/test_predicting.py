@@ -21,10 +21,8 @@ def test_both_directions_in_one_batch_keep_their_order(trained, monkeypatch):
     """As if each were asked alone, however the questions fall into batches."""
     asked = [("p0", "tail"), ("p8", "head"), ("p1", "tail"), ("p9", "head"), ("p2", "tail")]
     questions = [Question("parent_of", *question) for question in asked]
-    alone = [
-        predicting.complete(trained, relation="parent_of", top_k=4, **{side: name})
-        for name, side in [(n, "head" if a == "tail" else "tail") for n, a in asked]
-    ]
+    given = [{"head" if side == "tail" else "tail": name} for name, side in asked]
+    alone = [trained.predict(relation="parent_of", top_k=4, **names) for names in given]
     monkeypatch.setattr(predicting, "_BATCH", 2)
     answers = list(Predictor(trained, Options(top_k=4)).answers(questions))
     assert [[a.entity for a in row] for row in answers] == [[a.entity for a in r] for r in alone]

@@ -16,7 +16,7 @@ import trainers
 from datasets import catalog
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.vocabulary import Vocabulary
-from quatre_tf.ranking import tiles as tiled_ranking
+from quatre_tf.ranking import counting
 from quatre_tf.ranking.evaluator import Evaluator
 from trainers.training.presets import resolve
 from trainers.training.trainer import Trainer
@@ -77,11 +77,11 @@ def test_ranking_again_traces_nothing():
     trainer = Trainer(config, graph, tf.distribute.get_strategy())
     evaluator = Evaluator(graph)
     evaluator.rank(trainer.model, "train", max_triples=7)
-    before = tiled_ranking._compiled_count.experimental_get_tracing_count()
+    before = counting._compiled_count.experimental_get_tracing_count()
     trainer.train(3)
     for split, size in (("valid", None), ("test", None), ("train", 300), ("train", 13)):
         evaluator.rank(trainer.model, split, max_triples=size)
-    assert tiled_ranking._compiled_count.experimental_get_tracing_count() == before
+    assert counting._compiled_count.experimental_get_tracing_count() == before
 
 
 def lines_run(call):

@@ -44,7 +44,7 @@ def hparams_in(folder):
 
 def test_program_leaves_runs_figures_and_dashboard(family, tmp_path):
     output = tmp_path / "tune"
-    flags = [f"--dataset={family}", "--space=strong", f"--output={output}", "--trials=1"]
+    flags = [f"--dataset={family}", "--recipe=strong", f"--output={output}", "--trials=1"]
     fixed = ["--embedding_dim=4", "--batch_size=8", "--relation_prediction=0", "--epochs=2"]
     code, out, err = run(*flags, *fixed, "--validate_every=1", "--budget_minutes=30")
     assert (code, err) == (0, "")
@@ -111,7 +111,6 @@ def test_training_that_was_ended_goes_on_exactly(config, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--space=paper", "--recipe=strong"], "--space=paper varies what --recipe=paper reads."),
         (["--seeds=1,x"], "--seeds must be integers: 1,2,3. Received: 1,x."),
         (["--dataset=wn18r"], "Unknown dataset 'wn18r'. Did you mean 'wn18rr'"),
         ([], "The search needs the extra `tune`: pip install -e '.[tune]'."),

@@ -8,7 +8,7 @@ import pytest
 from quatre_tf.errors import ConfigError
 from tests.documents import ROOT
 from trainers.training.setting import LogUniform
-from trainers.tuning.plan import SPACES, Search, recipe_of
+from trainers.tuning.plan import SPACES, Search
 from trainers.tuning.study import ask_trials
 
 
@@ -104,12 +104,3 @@ def test_more_trials_begin_with_the_same_and_another_seed_draws_others():
 def test_senseless_searches(change, message):
     with pytest.raises(ConfigError, match=message):
         Search("umls", **change)
-
-
-def test_space_stands_for_its_recipe():
-    assert recipe_of(None, None) == "paper"
-    assert recipe_of("strong", None) == "strong"
-    assert recipe_of(None, "sampled") == "sampled"
-    assert recipe_of("paper", "paper") == "paper"
-    with pytest.raises(ConfigError, match=r"--space=paper varies .* Received: --recipe=strong"):
-        recipe_of("paper", "strong")
