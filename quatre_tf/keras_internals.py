@@ -25,6 +25,10 @@ class SummedGradientsAdagrad(tf.keras.optimizers.Adagrad):
         """Returns the sums of squares of a variable's gradients; it has the variable's shape."""
         return self._accumulators[self._get_variable_index(variable)].value
 
+    def built_variable(self, variable: Any) -> Any:
+        """Returns the variable that `build` was given, of which this one may be a replica."""
+        return self._trainable_variables[self._get_variable_index(variable)]
+
     def _clip_gradients(self, grads: list[Gradient]) -> list[Gradient]:
         # Keras would clip each replica's gradients to the global norm before their sum.
         return grads if self.global_clipnorm else super()._clip_gradients(grads)

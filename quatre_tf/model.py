@@ -11,6 +11,7 @@ from quatre_tf.layers.embedding import Embedding
 from quatre_tf.layers.registry import make_score_function, score_function_class
 from quatre_tf.layers.score_function import ScoreFunction
 from quatre_tf.layers.serialization import serialize_initializer
+from quatre_tf.poincare import keep_in_ball
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, describe
 
@@ -131,6 +132,9 @@ class KGEModel(keras.Model):
         for layer in (self.entities, self.score_function):
             if not layer.built:
                 layer.build((None,))
+        if "entity" in self.score_function.ball_tables:
+            point = self.score_function.entity_tables()["entity"]
+            keep_in_ball(self.entities.embeddings, self.score_function.width_of(point))
         self.built = True
 
     def call(self, triples: tf.Tensor) -> tf.Tensor:

@@ -5,8 +5,12 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from quatre_tf import poincare
 from quatre_tf.keras_internals import Gradient, SummedGradientsAdagrad
 from quatre_tf.sparse_rows import sum_duplicates
+
+# Points near the edge of a ball keep their distance from it.
+_EXACT = tf.float64
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
@@ -20,6 +24,11 @@ class SparseAdagrad(SummedGradientsAdagrad):
     gradient were dense), and only the rows given are read and written. Rows without a gradient do
     not move under Adagrad, so the sparse update equals the dense one. `epsilon` is added outside
     the root (PyTorch's form).
+
+    Points of a Poincare ball (`quatre_tf.poincare.keep_in_ball`) move along geodesics, by
+    Riemannian Adagrad: `g (1 - |p|^2)^2 / 4` is the gradient, the accumulator sums its squared
+    hyperbolic norms, and the exponential map takes the step. Every column of a point holds the same
+    sum.
 
     Gradients are summed over the replicas of the distribution strategy first; `global_clipnorm`
     then clips the norm of that sum, so that the result does not depend on the number of replicas.
@@ -36,6 +45,7 @@ class SparseAdagrad(SummedGradientsAdagrad):
 
     References:
         - Duchi et al., Adaptive Subgradient Methods, JMLR 2011
+        - Becigneul and Ganea, Riemannian Adaptive Optimization Methods, ICLR 2019
     """
 
     def __init__(
@@ -60,9 +70,13 @@ class SparseAdagrad(SummedGradientsAdagrad):
         )
 
     def update_step(self, gradient: Gradient, variable: Any, learning_rate: Any) -> None:
-        """Updates one variable in place with the fused kernel, sparse or dense."""
+        """Updates one variable in place, sparse or dense; by the fused kernel but in a ball."""
         if isinstance(variable, keras.Variable):
             variable = variable.value
+        columns = poincare.ball_columns(self.built_variable(variable))
+        if columns:
+            self._move_points(gradient, variable, learning_rate, columns)
+            return
         arguments = {
             "var": variable.handle,
             "accum": self.accumulator(variable).handle,
@@ -76,6 +90,35 @@ class SparseAdagrad(SummedGradientsAdagrad):
             )
         else:
             tf.raw_ops.ResourceApplyAdagradV2(**arguments, grad=tf.cast(gradient, variable.dtype))
+
+    def _move_points(
+        self, gradient: Gradient, variable: tf.Variable, learning_rate: Any, columns: int
+    ) -> None:
+        """Updates rows that begin with a point of the ball, in float64."""
+        if not isinstance(gradient, tf.IndexedSlices):
+            gradient = tf.IndexedSlices(gradient, tf.range(tf.shape(gradient)[0]))
+        accumulator, ids = self.accumulator(variable), gradient.indices
+        rows, sums = (
+            tf.cast(
+                tf.raw_ops.ResourceGather(resource=v.handle, indices=ids, dtype=v.dtype), _EXACT
+            )
+            for v in (variable, accumulator)
+        )
+        sizes = [columns, variable.shape[1] - columns]
+        points, others = tf.split(rows, sizes, axis=1)
+        of_points, of_others = tf.split(tf.cast(gradient.values, _EXACT), sizes, axis=1)
+        points = poincare.project(points)
+        scale = poincare.conformal_scale(points)
+        squares = tf.reduce_sum(tf.square(scale * of_points), axis=1, keepdims=True)
+        sums += tf.concat([tf.repeat(squares, columns, axis=1), tf.square(of_others)], axis=1)
+        rates = tf.cast(learning_rate, _EXACT) / (tf.sqrt(sums) + self.epsilon)
+        tangents = -rates[:, :columns] * tf.square(scale) * of_points
+        moved = poincare.move(points, tangents)
+        rows = tf.concat([moved, others - rates[:, columns:] * of_others], axis=1)
+        for target, updates in ((variable, rows), (accumulator, sums)):
+            tf.raw_ops.ResourceScatterUpdate(
+                resource=target.handle, indices=ids, updates=tf.cast(updates, target.dtype)
+            )
 
     def transform_summed(self, gradients: list[Gradient]) -> list[Gradient]:
         """Adds duplicate rows, records the global norm and clips it."""

@@ -108,7 +108,7 @@ class Euclidean(Similarity):
         """Returns `-|q - t|` of all pairs."""
         squares, norms = _squared_distances(rows, queries)
         places = tf.where(squares < _CANCELS * norms)
-        scores = -_root(squares)
+        scores = -root(squares)
         return tf.tensor_scatter_nd_update(scores, places, self._subtracted(rows, queries, places))
 
     def _subtracted(self, rows: tf.Tensor, queries: tf.Tensor, places: tf.Tensor) -> tf.Tensor:
@@ -153,10 +153,10 @@ def _squared_distances(rows: tf.Tensor, queries: tf.Tensor) -> tuple[tf.Tensor, 
 
 def root_of_squares(rows: tf.Tensor) -> tf.Tensor:
     """Returns the Euclidean norms `[...]` of rows `[..., width]`; of zero, with gradient zero."""
-    return _root(tf.reduce_sum(tf.square(rows), axis=-1))
+    return root(tf.reduce_sum(tf.square(rows), axis=-1))
 
 
-def _root(squares: tf.Tensor) -> tf.Tensor:
+def root(squares: tf.Tensor) -> tf.Tensor:
     """Returns the root of sums of squares; where it is zero, so is the gradient."""
     return tf.sqrt(tf.maximum(squares, _TINY))
 
@@ -271,7 +271,7 @@ class ComplexModulus(Separable):
     def term(self, *differences: tf.Tensor) -> tf.Tensor:
         """Returns `|x + iy|`."""
         real, imaginary = differences
-        return _root(tf.square(real) + tf.square(imaginary))
+        return root(tf.square(real) + tf.square(imaginary))
 
     def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
         """Returns `x / |x + iy|` and `y / |x + iy|`, 0 at the origin."""

@@ -58,6 +58,25 @@ def adagrad(variable, accumulator, gradient, learning_rate, epsilon):
     return variable - learning_rate * gradient / (np.sqrt(accumulator) + epsilon), accumulator
 
 
+def moebius_sum(x, y):
+    xy, xx, yy = (np.sum(a * b, axis=-1, keepdims=True) for a, b in ((x, y), (x, x), (y, y)))
+    return ((1 + 2 * xy + yy) * x + (1 - xx) * y) / (1 + 2 * xy + xx * yy)
+
+
+def riemannian_adagrad(points, accumulator, gradient, learning_rate):
+    """One step of points [rows, dim] of the Poincare ball; the accumulator is [rows, 1].
+
+    With the metric lambda^2 at p, lambda = 2 / (1 - |p|^2).
+    """
+    metric = 2 / (1 - np.sum(points**2, axis=-1, keepdims=True))
+    gradient = gradient / metric**2
+    accumulator = accumulator + metric**2 * np.sum(gradient**2, axis=-1, keepdims=True)
+    tangent = -learning_rate * gradient / np.sqrt(accumulator)
+    length = np.sqrt(np.sum(tangent**2, axis=-1, keepdims=True))
+    points = moebius_sum(points, np.tanh(metric * length / 2) * tangent / length)
+    return points, accumulator
+
+
 # Training. `tables` maps "entity", "relation" and, where they are learned, "head_rotation" and
 # "tail_rotation" to rows [rows, 4n]. An objective takes tables and returns (loss, regularization).
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tests import reference
+from tests.golden import folder_from
 
 
 class Case(NamedTuple):
@@ -18,12 +19,14 @@ class Case(NamedTuple):
         options: Of its constructor.
         golden: Name of its file in `golden/systems`, None where there is none.
         scale: Standard deviation of random tables.
+        tolerance: Of scores, relative and absolute.
     """
 
     name: str
     options: dict
     golden: str | None = None
     scale: float = 1.0
+    tolerance: float = 1e-5
 
     def __str__(self):
         return self.golden or self.name
@@ -53,9 +56,21 @@ CASES = [
     Case("stranse", {"norm": 1}, "stranse_l1"),
     Case("stranse", {"norm": 2}, "stranse_l2"),
     # Points of the unit ball.
-    Case("murp", {}, "murp", scale=0.25),
+    Case("murp", {}, "murp", scale=0.25, tolerance=1e-6),
     Case("convkb", {}, "convkb"),
 ]
+
+
+def golden(case):
+    """Returns tables, then triples [3, n] and the scores of public implementations.
+
+    These are of the triples, and of every entity as the tail, and as the head, of the first ones.
+    """
+    with np.load(folder_from("QUATRE_GOLDEN_DIR") / "systems" / f"{case.golden}.npz") as file:
+        arrays = dict(file)
+    tables = {k.removeprefix("table_"): v for k, v in arrays.items() if k.startswith("table_")}
+    triples = np.stack([arrays[name] for name in ("heads", "relations", "tails")])
+    return tables, triples, *(arrays[name] for name in ("scores", "tail_scores", "head_scores"))
 
 
 def scores(case, tables, heads, relations, tails):
@@ -152,16 +167,11 @@ def _clamped(points):
     return points / np.maximum(1, _length(points) / (1 - 1e-5))
 
 
-def _moebius(x, y):
-    xy, xx, yy = ((a * b).sum(-1, keepdims=True) for a, b in ((x, y), (x, x), (y, y)))
-    return ((1 + 2 * xy + yy) * x + (1 - xx) * y) / (1 + 2 * xy + xx * yy)
-
-
 def _murp(h, t, options, relation, relation_diagonal, head_bias, tail_bias):
     h, t, relation = map(_clamped, (h, t, relation))
     tangent = relation_diagonal * np.arctanh(_length(h)) * h / _length(h)
     h = _clamped(np.tanh(_length(tangent)) * tangent / _length(tangent))
-    difference = _moebius(-h, _clamped(_moebius(t, relation)))
+    difference = reference.moebius_sum(-h, _clamped(reference.moebius_sum(t, relation)))
     distance = 2 * np.arctanh(np.minimum(_length(difference)[..., 0], 1 - 1e-5))
     return head_bias + tail_bias - distance**2
 

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.layers.serialization import serialize_initializer
+from quatre_tf.poincare import keep_in_ball
 from quatre_tf.similarities import DOT, Similarity
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, check_table_dtype
@@ -63,6 +64,8 @@ class ScoreFunction(keras.layers.Layer):
         multilinear: Whether a score is linear in each of the head's row, the folded relation and
             the tail's row. Entities can then be added, and relations predicted.
         similarity: How a query is compared with an entity row.
+        ball_tables: Names of the tables whose entries are points of the Poincare ball, which
+            `SparseAdagrad` moves along geodesics; `entity` must then come first in a row.
 
     Raises:
         ValueError: A size is not a positive integer, or the dtype policy keeps the tables in
@@ -72,6 +75,7 @@ class ScoreFunction(keras.layers.Layer):
     entity_components: ClassVar[int] = 1
     multilinear: ClassVar[bool] = False
     similarity: Similarity = DOT
+    ball_tables: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -166,14 +170,23 @@ class ScoreFunction(keras.layers.Layer):
         """Creates the tables; the shape of the ids does not matter."""
         dense = self.dense_tables()
         for name, shape in self.weight_shapes().items():
-            self._weights_by_name[name] = self.add_weight(
+            width = self.width_of(shape)
+            table = self.add_weight(
                 name=name,
-                shape=(1 if name in dense else self.num_relations, self.width_of(shape)),
-                # A clone: a seeded initializer shared by the tables would give them equal values.
-                initializer=self.embeddings_initializer.clone(),
+                shape=(1 if name in dense else self.num_relations, width),
+                initializer=self.table_initializer(name),
                 autocast=False,
             )
+            if name in self.ball_tables:
+                keep_in_ball(table, width)
+            self._weights_by_name[name] = table
         super().build(input_shape)
+
+    def table_initializer(self, name: str) -> Any:
+        """Returns the initializer of one of `weight_shapes`, by default the constructor's."""
+        del name
+        # A clone: a seeded initializer shared by the tables would give them equal values.
+        return self.embeddings_initializer.clone()
 
     def lookup(self, relation_ids: tf.Tensor) -> list[tf.Tensor]:
         """Returns the raw rows `[batch, floats]` of each table."""

@@ -19,7 +19,6 @@ from quatre_tf.objectives.sampled_softmax import Candidates, sampled_softmax_obj
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.tiles import top_k
 from tests import systems
-from tests.golden import folder_from
 
 ENTITIES, RELATIONS, DIM = 6, 2, 2
 
@@ -74,20 +73,13 @@ def test_golden_scores(case):
     """Scores of public implementations, in float64."""
     if case.golden is None:
         return
-    with np.load(folder_from("QUATRE_GOLDEN_DIR") / "systems" / f"{case.golden}.npz") as file:
-        arrays = dict(file)
-    tables = {k.removeprefix("table_"): v for k, v in arrays.items() if k.startswith("table_")}
+    tables, triples, of_triples, of_tails, of_heads = systems.golden(case)
     model = from_tables(case.name, tables, **case.options)
-    heads, relations, tails = (arrays[name] for name in ("heads", "relations", "tails"))
-    tolerance = {"rtol": 1e-5, "atol": 1e-5}
-    np.testing.assert_allclose(
-        model.score_triples(heads, relations, tails), arrays["scores"], **tolerance
-    )
-    first = slice(0, len(arrays["tail_scores"]))
-    found = model.score_tails(heads[first], relations[first])
-    np.testing.assert_allclose(found, arrays["tail_scores"], **tolerance)
-    found = model.score_heads(relations[first], tails[first])
-    np.testing.assert_allclose(found, arrays["head_scores"], **tolerance)
+    tolerance = {"rtol": case.tolerance, "atol": case.tolerance}
+    np.testing.assert_allclose(model.score_triples(*triples), of_triples, **tolerance)
+    heads, relations, tails = triples[:, : len(of_tails)]
+    np.testing.assert_allclose(model.score_tails(heads, relations), of_tails, **tolerance)
+    np.testing.assert_allclose(model.score_heads(relations, tails), of_heads, **tolerance)
     for name, table in model.tables().items():
         np.testing.assert_array_equal(table, tables[name])
 

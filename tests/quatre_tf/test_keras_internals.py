@@ -42,6 +42,7 @@ def test_adagrad_keeps_its_accumulators_in_the_order_of_the_variables():
         # Keras hands `update_step` the variable of TensorFlow.
         assert optimizer._get_variable_index(variable) == place, REMEDY
         assert optimizer._get_variable_index(variable.value) == place, REMEDY
+        assert optimizer._trainable_variables[place] is variable, REMEDY
 
 
 class Recording(SummedGradientsAdagrad):

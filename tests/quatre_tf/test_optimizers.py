@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from quatre_tf import KGEModel
 from quatre_tf.optimizers import SparseAdagrad
 from tests import reference
 
@@ -77,6 +78,66 @@ def test_global_norm_counts_duplicates_once_and_clips(rng, clip):
     scaled = dense(gradients[0]) * min(1.0, clip / norm)
     expected, _ = reference.adagrad(before, np.ones(SHAPE), scaled, 0.1, 1e-10)
     np.testing.assert_allclose(first.numpy(), expected, rtol=1e-5)
+
+
+def geodesic_steps(rng, model, steps, dim=3, rate=0.4):
+    """Random gradients of the tables of MuRP, and the tables after NumPy's steps with them."""
+    tables = [v.numpy().astype(np.float64) for v in model.trainable_variables]
+    gradients = [[rng.normal(size=t.shape) for t in tables] for _ in range(steps)]
+    # The entities' points with their two biases, the relations' points, and the diagonals.
+    points, others = [tables[0][:, :dim], tables[1]], [tables[0][:, dim:], tables[2]]
+    sums, squares = [0.0, 0.0], [0.0, 0.0]
+    for entities, relations, diagonals in gradients:
+        for i, gradient in enumerate([entities[:, :dim], relations]):
+            points[i], sums[i] = reference.riemannian_adagrad(points[i], sums[i], gradient, rate)
+        for i, gradient in enumerate([entities[:, dim:], diagonals]):
+            others[i], squares[i] = reference.adagrad(others[i], squares[i], gradient, rate, 0.0)
+    expected = [np.concatenate([points[0], others[0]], axis=1), points[1], others[1]]
+    return gradients, expected
+
+
+def murp(rng):
+    model = KGEModel(7, 5, 3, "murp")
+    tables = {n: rng.normal(0, 0.3, t.shape) for n, t in model.tables().items()}
+    model.assign_tables(tables)
+    return model
+
+
+@pytest.mark.parametrize("strategy", ["default", "mirrored"], indirect=True)
+def test_points_of_murp_move_along_geodesics(rng, strategy):
+    """The entities' gradient is sparse with duplicates; each replica gives its share."""
+    with strategy.scope():
+        model, optimizer = murp(rng), SparseAdagrad(0.4)
+        optimizer.build(model.trainable_variables)
+    gradients, expected = geodesic_steps(rng, model, steps=2)
+    share = 1.0 / strategy.num_replicas_in_sync
+
+    @tf.function
+    def step(entities, relations, diagonals):
+        ids = tf.concat([tf.range(7), tf.range(7)], axis=0)
+        halves = tf.concat([0.25 * entities, 0.75 * entities], axis=0)
+        shares = [tf.IndexedSlices(halves, ids, tf.shape(entities)), relations, diagonals]
+        strategy.run(lambda: optimizer.apply(shares, model.trainable_variables))
+
+    for arrays in gradients:
+        step(*(tf.constant(share * array, tf.float32) for array in arrays))
+    for variable, table in zip(model.trainable_variables, expected, strict=True):
+        np.testing.assert_allclose(variable.numpy(), table, rtol=1e-5, atol=1e-6)
+
+
+def test_points_stay_in_the_ball_and_others_where_they_are(rng):
+    model, optimizer = murp(rng), SparseAdagrad(50.0)
+    before = model.tables()
+    for _ in range(3):
+        gradients = [tf.random.normal(v.shape) for v in model.trainable_variables]
+        gradients[0] = tf.IndexedSlices(gradients[0][:2], [4, 1])
+        optimizer.apply(gradients, model.trainable_variables)
+    tables = model.tables()
+    for points in (tables["entity"][[1, 4]], tables["relation"]):
+        np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0 - 1e-5, atol=1e-6)
+    for name in ("entity", "head_bias", "tail_bias"):
+        others = [0, 2, 3, 5, 6]
+        np.testing.assert_array_equal(tables[name][others], before[name][others])
 
 
 def test_config_round_trips():

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from quatre_tf import KGEModel
+from quatre_tf import KGEModel, from_tables
+from quatre_tf.data.graph import Graph
+from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
 from quatre_tf.run import Run
 from saved_models.new_entities import add_entities
@@ -53,6 +55,30 @@ def test_served_scores_and_ranks(case, model, graph, tmp_path):
             best = ask("predict_tails", **columns, **options)["scores"]
             order = np.sort(scores, axis=1)[:, :-4:-1]
             np.testing.assert_allclose(best, order, rtol=1e-4, atol=1e-5)
+
+
+def test_golden_scores_are_served(case, tmp_path):
+    if case.golden is None:
+        return
+    tables, triples, of_triples, of_tails, of_heads = systems.golden(case)
+    names = [f"e{i:02}" for i in range(len(tables["entity"]))], [f"r{i}" for i in range(6)]
+    vocabularies = Vocabulary(names[0]), Vocabulary(names[1], "relation")
+    graph = Graph("golden", *vocabularies, *[triples.T.astype(np.int32)] * 3)
+    model = from_tables(case.name, tables, **case.options)
+    path = export_scorer(build_scorer(model, graph), tmp_path)
+    heads, relations, tails = (
+        np.array(names[column == 1])[ids] for column, ids in enumerate(triples)
+    )
+    tolerance = {"rtol": case.tolerance, "atol": case.tolerance}
+    options = {"top_k": 40, "filtered": False, "type_constrained": False}
+    first = slice(0, len(of_tails))
+    with LOADERS["python"](path) as ask:
+        found = ask("score_triples", head=heads, relation=relations, tail=tails)["score"]
+        np.testing.assert_allclose(found, of_triples, **tolerance)
+        found = ask("predict_tails", head=heads[first], relation=relations[first], **options)
+        np.testing.assert_allclose(found["scores"], -np.sort(-of_tails), **tolerance)
+        found = ask("predict_heads", relation=relations[first], tail=tails[first], **options)
+        np.testing.assert_allclose(found["scores"], -np.sort(-of_heads), **tolerance)
 
 
 def test_entities_are_added_where_scores_are_linear(model, graph, tmp_path):

@@ -7,7 +7,6 @@ import tensorflow as tf
 from quatre_tf import KGEModel, from_tables
 from quatre_tf.layers import pointwise
 from tests import systems
-from tests.golden import folder_from
 
 ENTITIES = 11
 CASES = [case for case in systems.CASES if case.name in ("transr", "murp", "convkb")]
@@ -67,13 +66,17 @@ def test_gradients_of_blocks_add_up(model, rng, monkeypatch):
 
 
 def test_murp_has_the_digits_of_float64():
-    with np.load(folder_from("QUATRE_GOLDEN_DIR") / "systems" / "murp.npz") as file:
-        arrays = dict(file)
-    tables = {k.removeprefix("table_"): v for k, v in arrays.items() if k.startswith("table_")}
+    case = next(case for case in CASES if case.name == "murp")
+    tables, triples, of_triples, of_tails, of_heads = systems.golden(case)
     model = from_tables("murp", tables)
-    scores = model.score_triples(*(arrays[name] for name in ("heads", "relations", "tails")))
-    assert scores.dtype == tf.float64
-    np.testing.assert_allclose(scores, arrays["scores"], rtol=0, atol=1e-9)
+    heads, relations, tails = triples[:, : len(of_tails)]
+    for found, expected in (
+        (model.score_triples(*triples), of_triples),
+        (model.score_tails(heads, relations), of_tails),
+        (model.score_heads(relations, tails), of_heads),
+    ):
+        assert found.dtype == tf.float64
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
 def test_murp_keeps_points_in_the_ball():
@@ -91,6 +94,12 @@ def test_murp_keeps_points_in_the_ball():
     farthest = 2 * np.arctanh(1 - 1e-5)
     np.testing.assert_allclose(scores, [0.75 - farthest**2, 0.0], atol=1e-6)
     gradients = tape.gradient(scores, model.trainable_variables)
+    assert all(np.isfinite(tf.convert_to_tensor(gradient)).all() for gradient in gradients)
+    with tf.GradientTape() as tape:
+        of_tiles = model.score_tails([0, 2], [0, 0]), model.score_heads([0, 0], [1, 2])
+    np.testing.assert_allclose(np.diagonal(tf.gather(of_tiles[0], [1, 2], axis=1)), scores)
+    np.testing.assert_allclose(np.diagonal(tf.gather(of_tiles[1], [0, 2], axis=1)), scores)
+    gradients = tape.gradient(of_tiles, model.trainable_variables)
     assert all(np.isfinite(tf.convert_to_tensor(gradient)).all() for gradient in gradients)
 
 
