@@ -241,7 +241,21 @@ class ScoreFunction(keras.layers.Layer):
         head_queries = self.head_queries(entities, folded)
         return tf.where(is_head[:, tf.newaxis], head_queries, tail_queries)
 
-    # Compiled, because a query is many elementwise operations that XLA makes one pass.
+    # Compiled, because a query is many elementwise operations that XLA makes one pass. Components
+    # have an axis of their own wherever that pass reads or writes: it then vectorizes over the
+    # last axis. Across the components of a row it would choose between them for each float.
+
+    def _apart(self, rows: tf.Tensor) -> tf.Tensor:
+        """Returns rows `[..., width]` as `[..., width / embedding_dim, embedding_dim]`."""
+        width = rows.shape[-1]
+        dim = width if width % self.embedding_dim else self.embedding_dim
+        return tf.reshape(rows, [-1, *rows.shape[1:-1], width // dim, dim])
+
+    @staticmethod
+    def _together(components: tf.Tensor) -> tf.Tensor:
+        """Returns the rows that `_apart` took apart."""
+        *others, count, dim = components.shape
+        return tf.reshape(components, [-1, *others[1:], count * dim])
 
     @compiled
     def compiled_queries(
@@ -276,7 +290,8 @@ class ScoreFunction(keras.layers.Layer):
             folded: `[k, ...]`.
             relation_index: `[batch]`, the row of `folded` of each triple.
         """
-        return self._both_queries(heads, tails[:, 0], tf.gather(folded, relation_index))
+        rows = self._rows_apart(heads, tails, folded, relation_index)
+        return self._together(self._both_queries(*rows))
 
     @compiled
     def both_query_gradients(
@@ -300,17 +315,29 @@ class ScoreFunction(keras.layers.Layer):
             upstream: `[batch, 2, width]`, the gradient of `both_queries`.
             sources: `[k, entity_width]`.
         """
-        rows = heads, tails[:, 0], tf.gather(folded, relation_index)
+        rows = self._rows_apart(heads, tails, folded, relation_index)
         with tf.GradientTape() as tape:
             tape.watch(rows)
             queries = self._both_queries(*rows)
-        of_heads, of_tails, of_folded = tape.gradient(queries, rows, output_gradients=upstream)
-        return tf.concat([sources, of_heads, of_tails], axis=0), of_folded
-
-    def _both_queries(self, heads: tf.Tensor, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
-        return tf.stack(
-            [self.tail_queries(heads, folded), self.head_queries(tails, folded)], axis=1
+        of_heads, of_tails, of_folded = tape.gradient(
+            queries, rows, output_gradients=self._apart(upstream)
         )
+        entities = tf.concat([self._apart(sources), of_heads, of_tails], axis=0)
+        return self._together(entities), self._together(of_folded)
+
+    def _rows_apart(
+        self, heads: tf.Tensor, tails: tf.Tensor, folded: tf.Tensor, relation_index: tf.Tensor
+    ) -> list[tf.Tensor]:
+        return [
+            self._apart(heads),
+            self._apart(tails[:, 0]),
+            tf.gather(self._apart(folded), relation_index),
+        ]
+
+    def _both_queries(self, *rows: tf.Tensor) -> tf.Tensor:
+        heads, tails, folded = map(self._together, rows)
+        queries = self.tail_queries(heads, folded), self.head_queries(tails, folded)
+        return tf.stack([self._apart(query) for query in queries], axis=1)
 
     @compiled
     def relation_derivatives(
