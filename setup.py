@@ -1,8 +1,8 @@
 """Metadata of QuatRE-TF.
 
-Only `quatre_tf` is installed. `datasets`, `trainers` and `saved_models` are programs of the
-checkout (`python -m trainers.fit`): installed as top-level packages they would overwrite others of
-the same name in site-packages. `pip install -e .` is all that a checkout needs.
+A wheel holds `quatre_tf`, and below `quatre_tf/_programs` the packages of the `quatre` command.
+Installed as top-level packages they would overwrite others of the same name in site-packages:
+`datasets` is Hugging Face's.
 """
 
 import pathlib
@@ -14,6 +14,13 @@ ROOT = pathlib.Path(__file__).parent
 VERSION = re.search(
     r'^__version__ = "(.+)"$', (ROOT / "quatre_tf" / "version.py").read_text(), re.MULTILINE
 ).group(1)
+
+# By the name in the wheel: the folder in the checkout.
+PROGRAMS = {
+    f"quatre_tf._programs.{package}": package.replace(".", "/")
+    for name in ("datasets", "saved_models", "trainers")
+    for package in [name, *(f"{name}.{part}" for part in find_packages(name))]
+}
 
 ANALYSIS = ["matplotlib>=3.8", "scikit-learn>=1.4"]
 # Made from Markdown and docstrings; Sphinx 8.1 is the last for Python 3.10.
@@ -32,8 +39,14 @@ setup(
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
-    packages=find_packages(include=["quatre_tf", "quatre_tf.*"]),
-    package_data={"quatre_tf": ["py.typed", "accelerated/*.cc"]},
+    packages=[*find_packages(include=["quatre_tf", "quatre_tf.*"]), *PROGRAMS],
+    package_dir=PROGRAMS,
+    package_data={
+        "quatre_tf": ["py.typed", "accelerated/*.cc"],
+        "quatre_tf._programs.datasets": ["countries/*.txt"],
+        "quatre_tf._programs.trainers": ["explorer/static/*"],
+    },
+    entry_points={"console_scripts": ["quatre=quatre_tf.__main__:main"]},
     # 3.10 is the oldest and 3.13 the newest Python that TensorFlow 2.21 has wheels for.
     python_requires=">=3.10,<3.14",
     install_requires=[
@@ -56,13 +69,17 @@ setup(
         # saved_models.client asks servers by it; TensorFlow brings it. 2.3 added reads that return
         # what has arrived.
         "urllib3>=2.3,<3",
-        # TensorBoard brings it; trainers.explore serves its page by it.
+        # TensorBoard brings it; `quatre explore` serves its page with it.
         "werkzeug>=3,<4",
+        # Completion in the shell.
+        "argcomplete>=3,<4",
     ],
     extras_require={
         "test": [
             "pytest>=8",
             "pytest-xdist>=3.6",
+            # tests/test_wheel.py builds one.
+            "setuptools>=68",
             "hypothesis>=6.100",
             "scipy>=1.11",
             "ruff>=0.9",

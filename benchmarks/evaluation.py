@@ -5,7 +5,7 @@ Usage: python -m benchmarks.evaluation --dataset=wn18rr --embedding_dim=256
 Both sides of the test split are ranked by a model that `sampled` trained for --epochs. `plain` has
 all entities as candidates and an evaluator that has ranked before, as after each epoch of a
 training. `first` creates a new evaluator, so everything is compiled again. `whole` does too, and
-adds both type constraints, confidence intervals and every breakdown, as `trainers.evaluate` does.
+adds both type constraints, confidence intervals and every breakdown, as `quatre evaluate` does.
 The matrix products score one query per test triple and side with the entity table, in float32; the
 ranking scores queries that occur more than once only once.
 """
@@ -18,7 +18,7 @@ from absl import flags
 from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
 
-_DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for trainers.fit.")
+_DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for `quatre fit`.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
 _EMBEDDING_DIM = flags.DEFINE_integer("embedding_dim", 256, "Quaternions per embedding.", 1)
 _EPOCHS = flags.DEFINE_integer("epochs", 5, "Epochs of the training; 0: initial values.", 0)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from quatre_tf.data.graph import Graph
     from quatre_tf.run import Run
 
-_DATASET = flags.DEFINE_string("dataset", "fb15k237", "Name or folder, as for trainers.fit.")
+_DATASET = flags.DEFINE_string("dataset", "fb15k237", "Name or folder, as for `quatre fit`.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
 _RECIPE = flags.DEFINE_string("recipe", "paper", "Recipe of both trainings.")
 _EMBEDDING_DIM = flags.DEFINE_integer("embedding_dim", 64, "Quaternions per embedding.")

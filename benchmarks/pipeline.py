@@ -4,7 +4,7 @@ Usage: python -m benchmarks.pipeline --dataset=wn18rr [--recipe=sampled] [--outp
 
 Three measurements take turns: batches made and thrown away, with one core for the whole process;
 the step alone on one such batch, with all cores; and the step fed by the pipeline, as in training.
-The flags are those of `trainers.fit`.
+The flags are those of `quatre fit`.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from trainers.training import presets
 if TYPE_CHECKING:
     from trainers.training.trainer import Trainer
 
-_DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for trainers.fit.")
+_DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for `quatre fit`.")
 _DATA = setting_flags.DataFlags()
 _SETTINGS = setting_flags.SettingFlags(without=("strategy", "num_replicas"))
 _BATCHES = flags.DEFINE_integer(

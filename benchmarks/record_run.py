@@ -3,7 +3,7 @@
 Usage: python -m benchmarks.record_run --run_dir=DIR --output=FILE.json [--evaluation=FILE.json]
 
 The test figures are those of the run's test_metrics.json, or of the file that
-`trainers.evaluate --split=test --output` wrote for a run that was stopped before its end. The
+`quatre evaluate --split=test --output` wrote for a run that was stopped before its end. The
 machine is the one that records: record where it was trained.
 """
 
@@ -24,8 +24,8 @@ from trainers.commands import command_of
 from trainers.reporting.training_log import read_records
 from trainers.training.config import TrainConfig
 
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
-_EVALUATION = flags.DEFINE_string("evaluation", None, "Test figures of trainers.evaluate.")
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
+_EVALUATION = flags.DEFINE_string("evaluation", None, "Test figures of `quatre evaluate`.")
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.", required=True)
 
 

@@ -21,7 +21,7 @@ from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
 from datasets.text_table import table
 
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.")
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.")
 _SCALE = flags.DEFINE_bool("scale", False, "Random entities in growing numbers instead.")
 _ROUNDS = flags.DEFINE_integer("rounds", 15, "Measurements; the median is reported.", 1)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")

@@ -45,7 +45,7 @@ def _leaked(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]
                 f"{found['share']:.1%} of the {split} triples have an inverse, duplicate or"
                 " symmetric twin in train; looking it up reaches Hits@1"
                 f" {found['rule']['hits@1']:.1%}. That part of the figures says little about a"
-                " model: split again with python -m datasets.prepare --split=leakage_aware, or"
+                " model: split again with quatre prepare --split=leakage_aware, or"
                 " leave one of each pair of relations out.",
             )
     if facts["counts"]["in_train_and_held_out"]:
@@ -74,7 +74,7 @@ def _unseen(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]
                 f"unseen_{split}",
                 f"{split} has {' and '.join(kinds)} that train does not have, in"
                 f" {found['num_triples']:,} triples: their embeddings stay random. Move a triple of"
-                " each to train, or split again with python -m datasets.prepare"
+                " each to train, or split again with quatre prepare"
                 " --split=leakage_aware.",
             )
 
@@ -146,7 +146,7 @@ def _alike(graph: Graph) -> Iterator[tuple[str, str]]:
                 f"{number:,} names of {kind} are there in more than one spelling, of other case,"
                 f" white space at the ends or Unicode form ({_list(alike, 2)}): they are different"
                 " to the model. If they mean the same, spell them alike; --strip of"
-                " datasets.prepare takes white space away.",
+                " `quatre prepare` takes white space away.",
             )
 
 

@@ -1,6 +1,6 @@
 """Prints what is in a data set: counts, degrees, relations, leakage, warnings.
 
-Usage: python -m datasets.describe --dataset=wn18
+Usage: quatre describe --dataset=wn18
 """
 
 import json

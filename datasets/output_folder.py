@@ -1,4 +1,4 @@
-"""The folder that `datasets.prepare` writes: it appears whole, and no file of others is deleted."""
+"""The folder that `quatre prepare` writes: it appears whole, and no file of others is deleted."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
 """Makes a data set of your own triples: reads, splits, checks and reports.
 
-Usage: python -m datasets.prepare --input=facts.csv --labels=names.csv --output=data/facts
+Usage: quatre prepare --input=facts.csv --labels=names.csv --output=data/facts
 
 Reads .txt, .tsv and .csv, whose format is detected, and RDF: .nt, .ttl, .nq, .trig, .rdf and .owl.
 Each may be compressed (.gz).
@@ -67,7 +67,7 @@ def main(argv: Sequence[str]) -> None:
     print("\n".join(facts["preparation"]["read"]), end="\n\n")
     print(description_text(facts), end="\n\n")
     print(f"Written to {_OUTPUT.value}. To train:")
-    print(f"  python -m trainers.fit --dataset={shlex.quote(_OUTPUT.value)}")
+    print(f"  quatre fit --dataset={shlex.quote(_OUTPUT.value)}")
 
 
 if __name__ == "__main__":

@@ -114,16 +114,26 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
     return rest
 
 
-def _help(is_complete: bool) -> str:
-    """Returns the text of --help or, if complete, of --help_all."""
-    places = {flag.name: ("", True) for flag in flags.FLAGS.get_key_flags_for_module(sys.argv[0])}
+def places_of_flags(module: str) -> dict[flags.Flag, tuple[str, bool]]:
+    """Returns the flags of a program, each with its heading and whether --help shows it.
+
+    Args:
+        module: The program's module; `sys.argv[0]` if it is `__main__`.
+    """
+    places = {flag.name: ("", True) for flag in flags.FLAGS.get_key_flags_for_module(module)}
     places |= _PLACES
     places |= dict.fromkeys(_OF_EVERY_PROGRAM, ("every program", False))
+    return {flags.FLAGS[name]: place for name, place in places.items()}
+
+
+def _help(is_complete: bool) -> str:
+    """Returns the text of --help or, if complete, of --help_all."""
+    places = places_of_flags(sys.argv[0])
     sections: dict[str, list[str]] = {}
-    for name, (heading, is_basic) in places.items():
+    for flag, (heading, is_basic) in places.items():
         if is_basic or is_complete:
             title = [f"{heading}:"] if heading else []
-            sections.setdefault(heading, title).append(_help_of(flags.FLAGS[name]))
+            sections.setdefault(heading, title).append(_help_of(flag))
     texts = [sys.modules["__main__"].__doc__ or "", *map("\n".join, sections.values())]
     if not is_complete:
         texts.append(f"All {len(places)} flags: --help_all")

@@ -2,7 +2,7 @@
 
 Usage: python -m examples.train_own_tsv --triples=facts.tsv --output=runs/facts
 
-It is `datasets.prepare` and `trainers.fit` called as functions; the two programs have all options.
+It is `quatre prepare` and `quatre fit` called as functions; the two programs have all options.
 """
 
 import pathlib

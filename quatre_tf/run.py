@@ -392,7 +392,7 @@ def load_model(run_dir: pathlib.Path) -> KGEModel:
     if not path.is_file():
         raise DataError(
             f"{run_dir} holds no trained model: {path} is missing. "
-            "Expected a --run_dir of trainers.fit that has validated at least once."
+            "Expected a run of `quatre fit` that has validated at least once."
         )
     try:
         _check_members(path)
@@ -403,7 +403,7 @@ def load_model(run_dir: pathlib.Path) -> KGEModel:
     except Exception as error:
         reason = " ".join(str(error).split())
         raise DataError(
-            f"Cannot read the model {path}: {reason} Expected what trainers.fit saved: restore it,"
+            f"Cannot read the model {path}: {reason} Expected what `quatre fit` saved: restore it,"
             " or train again."
         ) from error
     if not isinstance(model, KGEModel):

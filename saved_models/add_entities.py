@@ -1,6 +1,6 @@
 """Adds new entities to a trained model and exports it as the next version of a served one.
 
-python -m saved_models.add_entities --run_dir=runs/wn18rr --triples=new.tsv \
+quatre add-entities --run_dir=runs/wn18rr --triples=new.tsv \
     --output=saved_models/exports/wn18rr
 
 Nothing is trained: each new entity gets an embedding from its triples, the others stay as they are.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from quatre_tf.data.graph import Graph
     from quatre_tf.run import Run
 
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
 _TRIPLES = flags.DEFINE_string(
     "triples",
     None,

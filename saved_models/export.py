@@ -1,6 +1,6 @@
 """Exports the best model of a run as a SavedModel for TensorFlow Serving.
 
-python -m saved_models.export --run_dir=runs/wn18rr --output=saved_models/exports/wn18rr
+quatre export --run_dir=runs/wn18rr --output=saved_models/exports/wn18rr
 
 The signatures are described in `saved_models/README.md`.
 """
@@ -11,7 +11,7 @@ from absl import flags
 
 from datasets.program import import_tensorflow, run_program
 
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
 _OUTPUT = flags.DEFINE_string(
     "output", None, "Folder of the served model; each export is a version in it.", required=True
 )

@@ -7,8 +7,11 @@ import multiprocessing
 import os
 import pathlib
 import runpy
+import shlex
 import sys
 import tempfile
+
+from trainers.command_line import MODULES
 
 ROOT = str(pathlib.Path(__file__).parent.parent)
 FORKED = multiprocessing.get_context("forkserver")
@@ -29,6 +32,15 @@ def run(module, arguments, folder, timeout=600):
             process.kill()
             process.join()
         return process.exitcode, printed.read_text(encoding="utf-8")
+
+
+def type_in(command, folder):
+    """As `run` of a line: `quatre PROGRAM ...` or `python -m MODULE ...`."""
+    first, second, *rest = shlex.split(command)
+    if first == "quatre":
+        return run(MODULES[second], rest, folder)
+    assert (first, second) == ("python", "-m"), command
+    return run(rest[0], rest[1:], folder)
 
 
 def _main(module, arguments, folder, printed):

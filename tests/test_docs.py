@@ -15,6 +15,7 @@ import pytest
 
 from tests import commands
 from tests.documents import PAGES, ROOT, blocks, links
+from trainers.command_line import MODULES
 
 SHELL = [block for page in PAGES for block in blocks(page, "sh")]
 # tests/test_readme.py holds that .ci/run executes these.
@@ -23,13 +24,17 @@ CI = ("quick-start", "tests")
 NOT_OURS = ("pip", "tensorboard")  # installing is CI's, and TensorBoard does not end by itself
 EXECUTED = [block for block in SHELL if not block.mark]
 COUNTRIES = "--dataset=countries --embedding_dim=8 --epochs=1 --run_dir=runs/countries"
-# `python -m MODULE --flags`, in a block or in a line of text, where it may be broken.
-TYPED = re.compile(r"python -m ((?:[a-z_]+\.)+[a-z_]+)((?:\s+(?:\\\n\s*)?--[^\s`]+)*)")
+# `quatre PROGRAM --flags`, in a block or in a line of text, where it may be broken.
+TYPED = re.compile(
+    r"(?:\bquatre\s(?P<program>[a-z][a-z-]*)|python -m (?P<module>(?:[a-z_]+\.)+[a-z_]+))"
+    r"(?P<flags>(?:\s+(?:\\\n\s*)?--[^\s`]+)*)"
+)
 
 
-def _names(block):
-    """The names of the programs that a block starts."""
-    return [module.split(".")[-1] for module in re.findall(r"python3? -m ([\w.]+)", block.text)]
+def _typed(text):
+    """(module, flags) of the programs that a text starts."""
+    for found in TYPED.finditer(text):
+        yield found["module"] or MODULES[found["program"]], found["flags"]
 
 
 @pytest.mark.parametrize("block", SHELL, ids=str)
@@ -42,7 +47,8 @@ def test_every_block_is_run_or_says_why_not(block):
         return
     assert (kind, rest[:3]) == ("run", "by "), block.mark
     test = (ROOT / rest[3:].split(":")[0]).read_text(encoding="utf-8")
-    assert [name for name in _names(block) if name not in test] == []
+    names = [module.split(".")[-1] for module, _ in _typed(block.text)]
+    assert [name for name in names if name not in test] == []
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +67,8 @@ def outcome(checkout):
 
     @functools.cache
     def run(command):
-        python, option, module, *arguments = shlex.split(command)
-        assert (python, option) == ("python", "-m"), f"not a program of the checkout: {command}"
-        return commands.run(module, arguments, checkout)
+        assert list(_typed(command)), f"not a program of the project: {command}"
+        return commands.type_in(command, checkout)
 
     return run
 
@@ -86,7 +91,7 @@ def _flags(module):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_programs_and_flags_that_are_named_exist(page):
-    for module, typed in TYPED.findall(page.read_text(encoding="utf-8")):
+    for module, typed in _typed(page.read_text(encoding="utf-8")):
         unknown = set(re.findall(r"--(\w+)", typed)) - _flags(module)
         assert not unknown, f"{module} has no {sorted(unknown)}"
 

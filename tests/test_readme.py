@@ -16,7 +16,7 @@ def test_both_commands_are_one_line_each_with_their_own_environment():
 
 
 def test_quick_start_trains_and_asks():
-    assert "trainers.fit --dataset=countries" in command("quick-start")
+    assert "quatre fit --dataset=countries" in command("quick-start")
     assert "examples.ask_saved_model" in command("quick-start")
 
 

@@ -1,6 +1,6 @@
 """Writes the report of a run: a page of results, learning curves and a map of its entities.
 
-Usage: python -m trainers.analyze --run_dir=runs/wn18rr --compare_run_dir=runs/wn18rr-quate
+Usage: quatre analyze --run_dir=runs/wn18rr --compare_run_dir=runs/wn18rr-quate
 
 Needs the extra `analysis`: pip install -e '.[analysis]'
 """
@@ -14,7 +14,7 @@ from datasets.program import import_tensorflow, run_program
 from quatre_tf.paths import user_path
 from trainers.reporting.html_report import check_extra
 
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
 _COMPARE_RUN_DIR = flags.DEFINE_string(
     "compare_run_dir", None, "Another run on the same data set, to compare with."
 )

@@ -1,6 +1,6 @@
 """Compiles the training step of --recipe=paper, which trainings then find by themselves.
 
-Usage: python -m trainers.build_kernel
+Usage: quatre build-kernel
 
 Wants a C++ compiler (g++ or clang++; the environment variable CXX names another) and half a minute.
 To be run again after an update of this project or of TensorFlow; a training says "(compiled)" where

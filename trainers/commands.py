@@ -21,7 +21,7 @@ def command_of(config: TrainConfig) -> str:
         flags.append(f"--recipe={config.recipe}")
     names = [field.name for field in dataclasses.fields(config)]
     flags += [f"--{name}={given[name]}" for name in names if name in given]
-    return shlex.join(["python", "-m", "trainers.fit", *flags])
+    return shlex.join(["quatre", "fit", *flags])
 
 
 def _differing(config: TrainConfig, given: Mapping[str, Any]) -> dict[str, Any]:

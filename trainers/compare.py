@@ -1,6 +1,6 @@
 """Trains models alike, with several seeds, and compares them.
 
-Usage: python -m trainers.compare --dataset=wn18rr --models=quatre,quate --seeds=3
+Usage: quatre compare --dataset=wn18rr --models=quatre,quate --seeds=3
 
 Flags left out take the preset. Ctrl-C saves a checkpoint; the same command continues.
 """

@@ -1,6 +1,6 @@
 """Evaluates the best weights of a run, and prints what its metrics may claim.
 
-Usage: python -m trainers.evaluate --run_dir=runs/wn18rr --output=test.json
+Usage: quatre evaluate --run_dir=runs/wn18rr --output=test.json
 
 docs/evaluation.md explains every figure.
 """
@@ -15,7 +15,7 @@ from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from trainers import setting_flags
 from trainers.training.config import SETTINGS
 
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
 _SPLIT = flags.DEFINE_enum("split", "test", ("train", "valid", "test"), "What to rank.")
 _CANDIDATES = flags.DEFINE_list(
     "candidates", list(CANDIDATE_SETS), f"Candidate sets, of {', '.join(CANDIDATE_SETS)}."

@@ -1,6 +1,6 @@
 """Shows a run on a local web page: completions, entities, neighbours, learning curves.
 
-Usage: python -m trainers.explore --run_dir=runs/countries
+Usage: quatre explore --run_dir=runs/countries
 
 The page is for the browser of this computer, and needs no network. docs/exploring.md shows it.
 """
@@ -13,7 +13,7 @@ from absl import flags
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.paths import user_path
 
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
 _PORT = flags.DEFINE_integer(
     "port", 6007, "Where to listen on 127.0.0.1; 0: a free port.", lower_bound=0, upper_bound=65535
 )

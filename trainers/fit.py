@@ -1,6 +1,6 @@
 """Trains a model on a data set, evaluates it on the test split and exports it.
 
-Usage: python -m trainers.fit --dataset=wn18rr
+Usage: quatre fit --dataset=wn18rr
 
 Flags left out take the preset of the data set, model and recipe (the settings of the reference
 implementation for the paper's four benchmarks); --print_config shows them. Ctrl-C and SIGTERM save
@@ -74,7 +74,7 @@ def main(argv: Sequence[str]) -> int:
 def _hint(run_dir: pathlib.Path) -> str:
     if not (run_dir / "config.json").exists():
         return "The run had not begun: start it again."
-    return f"To go on: python -m trainers.fit --run_dir={shlex.quote(str(run_dir))} --resume"
+    return f"To go on: quatre fit --run_dir={shlex.quote(str(run_dir))} --resume"
 
 
 def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:

@@ -1,6 +1,6 @@
 """Imports embeddings of OpenKE, or of the reference implementation, as a run.
 
-Usage: python -m trainers.import_openke --weights=FILE.json --dataset=NAME|PATH
+Usage: quatre import-openke --weights=FILE.json --dataset=NAME|PATH
 --entity2id=FILE --relation2id=FILE --run_dir=DIR
 
 Afterwards evaluate, predict and export take the run; docs/importing.md has an example.

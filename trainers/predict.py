@@ -1,8 +1,8 @@
 """Completes (head, relation, ?) and (?, relation, tail), and finds what a graph lacks.
 
-python -m trainers.predict --run_dir=DIR --head=Uruguay --relation=official_language --explain
-python -m trainers.predict --run_dir=DIR --queries=questions.tsv --format=csv --output=answers.csv
-python -m trainers.predict --run_dir=DIR --missing --relation=borders
+quatre predict --run_dir=DIR --head=Uruguay --relation=official_language --explain
+quatre predict --run_dir=DIR --queries=questions.tsv --format=csv --output=answers.csv
+quatre predict --run_dir=DIR --missing --relation=borders
 
 docs/predicting.md explains what is shown.
 """
@@ -18,7 +18,7 @@ from quatre_tf.errors import ConfigError
 from trainers.prediction.formats import FORMATS, write
 from trainers.prediction.questions import ASKED, QuestionReader, read_lines
 
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of trainers.fit.", required=True)
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
 _HEAD = flags.DEFINE_string("head", "", "Name or label of the head; its tails are asked.")
 _TAIL = flags.DEFINE_string("tail", "", "Name or label of the tail; its heads are asked.")
 _RELATION = flags.DEFINE_string("relation", "", "The relation.")

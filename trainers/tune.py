@@ -1,6 +1,6 @@
 """Searches for the settings that validate best.
 
-Usage: python -m trainers.tune --dataset=wn18rr --output=runs/tune --recipe=sampled --trials=16
+Usage: quatre tune --dataset=wn18rr --output=runs/tune --recipe=sampled --trials=16
 --budget_minutes=60 --seeds=1,2
 
 Recipe paper: the grid of the paper. Recipes strong and sampled: random configurations, pruned by

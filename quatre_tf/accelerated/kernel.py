@@ -116,9 +116,8 @@ def _load(path: pathlib.Path) -> Callable[..., Any]:
             _loaded[path] = tf.load_op_library(str(path)).quatre_sampled_logistic
         except tf.errors.OpError as error:
             raise KernelError(
-                f"Cannot load {path}: {error.message} Build it anew with "
-                "`quatre_tf.accelerated.kernel.build()` (in a checkout: "
-                f"`python -m trainers.build_kernel`), or set {_SWITCH}=0."
+                f"Cannot load {path}: {error.message} Build it again with "
+                f"`quatre build-kernel`, or set {_SWITCH}=0."
             ) from error
     return _loaded[path]
 

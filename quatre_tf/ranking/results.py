@@ -170,7 +170,7 @@ class Results:
             return cls(**facts, rows=rows)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
-                f"{path}: expected the results that trainers.fit and trainers.evaluate write, "
+                f"{path}: expected the results that `quatre fit` and `quatre evaluate` write, "
                 f"received {error!r}. Remove it, and evaluate the run again."
             ) from error
 

@@ -27,13 +27,13 @@ def write_run(folder, config):
 
 def test_command_names_what_differs_from_the_preset():
     config = presets.resolve("wn18rr", "paper", {"patience": 0, "seed": 4})
-    expected = "python -m trainers.fit --dataset=wn18rr --patience=0 --seed=4"
+    expected = "quatre fit --dataset=wn18rr --patience=0 --seed=4"
     assert command_of(config) == expected
     config = presets.resolve("umls", "strong", {"n3": 0.2, "reciprocal": False})
-    expected = "python -m trainers.fit --dataset=umls --recipe=strong --reciprocal=False --n3=0.2"
+    expected = "quatre fit --dataset=umls --recipe=strong --reciprocal=False --n3=0.2"
     assert command_of(config) == expected
     config = presets.resolve("wn18rr", "paper", {"model": "quate"})
-    assert command_of(config) == "python -m trainers.fit --dataset=wn18rr --model=quate"
+    assert command_of(config) == "quatre fit --dataset=wn18rr --model=quate"
     config = presets.resolve("/tmp/my data; x", "paper", {})
     assert shlex.split(command_of(config))[-1] == "--dataset=/tmp/my data; x"
 

@@ -17,7 +17,7 @@ RUN = {
     "seed": 3,
     "epochs": 30.0,
     "wall_time_s": 90.0,
-    "command": "python -m trainers.fit --dataset=fb15k237 --recipe=strong --seed=3",
+    "command": "quatre fit --dataset=fb15k237 --recipe=strong --seed=3",
     "config": {"embedding_dim": 128},
     "machine": {"processor": "AMD EPYC", "cores": 2},
     "validation": [

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import re
-import shlex
 
 import numpy as np
 import pytest
@@ -21,9 +20,8 @@ def executed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("python")
     (shell,) = blocks(PYTHON, "sh")
     (command,) = shell.commands()
-    python, option, module, *flags = shlex.split(command)
-    assert (python, option, module) == ("python", "-m", "trainers.fit")
-    code, told = commands.run(module, [*flags, "--epochs=2"], folder)
+    assert command.startswith("quatre fit ")
+    code, told = commands.type_in(f"{command} --epochs=2", folder)
     assert code == 0, told
     names, printed = {"__name__": "python"}, io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):

@@ -176,7 +176,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(family, tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    hint = f"python -m trainers.fit --run_dir={run_dir} --resume"
+    hint = f"quatre fit --run_dir={run_dir} --resume"
     assert err == f"Interrupted. To go on: {hint}\n"
     assert list((run_dir / "checkpoints").glob("*.index"))
 

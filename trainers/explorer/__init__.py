@@ -1,1 +1,1 @@
-"""The local page of `trainers.explore`."""
+"""The local page of `quatre explore`."""

@@ -55,9 +55,9 @@ class Imported:
             f"matched by name with {graph.name}.\n"
             f"Run directory: {self.run_dir}\n\n"
             "Next:\n"
-            f"  python -m trainers.evaluate --run_dir={run_dir}\n"
-            f"  python -m trainers.predict --run_dir={run_dir} {question}\n"
-            f"  python -m saved_models.export --run_dir={run_dir} --output={run_dir}/saved_model"
+            f"  quatre evaluate --run_dir={run_dir}\n"
+            f"  quatre predict --run_dir={run_dir} {question}\n"
+            f"  quatre export --run_dir={run_dir} --output={run_dir}/saved_model"
         )
 
 

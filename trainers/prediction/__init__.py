@@ -1,1 +1,1 @@
-"""The questions and answers of `trainers.predict`."""
+"""The questions and answers of `quatre predict`."""

@@ -26,7 +26,7 @@ Choices = tuple[float, ...]
 class Setting:
     """Everything about a setting but its name, type and default.
 
-    Flags, validation, the search space of `trainers.tune` and docs/settings.md are derived from it.
+    Flags, validation, the search space of `quatre tune` and docs/settings.md are derived from it.
 
     Attributes:
         help: What it is, for --help and docs/settings.md.
@@ -40,7 +40,7 @@ class Setting:
         models: The models that read it; empty for all.
         resumable: Whether a resumed run may change it, because it does not change what a step
             computes.
-        search: What `trainers.tune` tries, by recipe.
+        search: What `quatre tune` tries, by recipe.
     """
 
     help: str

@@ -1,1 +1,1 @@
-"""The search for settings of `trainers.tune`."""
+"""The search for settings of `quatre tune`."""

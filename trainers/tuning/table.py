@@ -125,7 +125,7 @@ def _winner_text(summary: dict[str, Any]) -> str:
     return (
         f"Best: trial-{winner['trial']:03d}, validation mean {winner['mean']:.4f}\n"
         f"To rank the test split and export it:\n"
-        f"  python -m trainers.fit --run_dir={shlex.quote(winner['run_dir'])} --resume\n"
+        f"  quatre fit --run_dir={shlex.quote(winner['run_dir'])} --resume\n"
         f"To train it anew:\n  {winner['command']}"
     )
 

@@ -170,7 +170,7 @@ def test_quate_component_tables(files):
 def test_run_says_what_it_is_and_what_comes_next(files):
     described = files.run().describe()
     assert "Imported quatre, 2 quaternions per embedding: 24 entities and 3 relations" in described
-    assert f"python -m trainers.evaluate --run_dir={files.folder}/run" in described
+    assert f"quatre evaluate --run_dir={files.folder}/run" in described
     config = configs.TrainConfig.from_file(files.folder / "run" / "config.json")
     assert (config.dataset, config.model, config.embedding_dim) == (files.dataset, "quatre", 2)
     origin = json.loads((files.folder / "run" / "imported_from.json").read_text())

@@ -76,7 +76,7 @@ def _check_text(logged, run_dir):
     settings, result = (logged[f"run/{name}"][0].item().decode() for name in ("settings", "test"))
     assert settings.index("| embedding_dim | `4` | `128` |") < settings.index("| recipe | `paper`")
     assert "| 24 | 3 | 32 | 8 | 8 |" in settings
-    assert "    python -m trainers.fit --dataset=" in settings
+    assert "    quatre fit --dataset=" in settings
     assert "--embedding_dim=4" in settings
     test = Results.load(run_dir / "test_metrics.json").metrics(side="head")
     assert f"| {test['mrr']:.4f} |" in next(

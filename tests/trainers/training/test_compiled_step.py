@@ -50,7 +50,7 @@ def test_a_library_that_cannot_be_loaded(config, tmp_path, monkeypatch):
     path = kernel.library_path()
     path.parent.mkdir(parents=True)
     path.write_bytes(b"broken")
-    with pytest.raises(ConfigError, match=r"Cannot load .*python -m trainers.build_kernel"):
+    with pytest.raises(ConfigError, match=r"Cannot load .*quatre build-kernel"):
         train(config, tmp_path / "run")
 
 

@@ -60,7 +60,7 @@ def test_sigterm_saves_and_exits_with_0(run, config, tmp_path):
     run_dir = tmp_path / "run"
     code, text = run(flags(config, run_dir), "signalled_in", "train")
     assert code == 0, text
-    hint = f"To go on: python -m trainers.fit --run_dir={run_dir} --resume\n"
+    hint = f"To go on: quatre fit --run_dir={run_dir} --resume\n"
     assert f"Stopped by SIGTERM. {hint}" in text
     code, text = run(resumed(run_dir), "signalled_in", "rank")
     assert code == 0, text

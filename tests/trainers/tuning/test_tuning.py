@@ -142,7 +142,7 @@ def test_best_by_the_mean_over_seeds(search, training, tmp_path):
     assert best["values"] == pytest.approx({"5": 0.5, "6": 0.51})
     assert (best["mean"], best["min"], best["max"]) == pytest.approx((0.505, 0.5, 0.51))
     assert best["run_dir"] == str(tmp_path / "trial-002-seed5")
-    assert best["command"].startswith("python -m trainers.fit --dataset=umls --recipe=strong --")
+    assert best["command"].startswith("quatre fit --dataset=umls --recipe=strong --")
     for name, value in best["settings"].items():
         # The preset's own value needs no flag.
         preset = {"embedding_dim": 128, "relation_prediction": 0.0}.get(name)
