@@ -1,10 +1,11 @@
-"""Data sets by name, or from a folder of text files."""
+"""Data sets by name, or from a folder or a file of text."""
 
 import difflib
 import os
 import pathlib
 
 from datasets.benchmarks import BENCHMARKS
+from datasets.custom_dataset import load_file
 from datasets.triples import read_triples
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
@@ -25,9 +26,10 @@ def load(
     """Loads a graph by name or from a folder.
 
     Args:
-        dataset: A name of `NAMES`, or the path of a folder with train, valid and test (.txt or
-            .tsv, each also as .gz) and perhaps labels.tsv. A name goes before a folder called the
-            same: write `./umls` for the folder.
+        dataset: A name of `NAMES`; or the path of a folder with train, valid and test (.txt or
+            .tsv, each also as .gz) and perhaps labels.tsv; or a file, which is split
+            (`datasets.custom_dataset.load_file`). A name goes before a path that is the same: write
+            `./umls` for the folder.
         data_dir: Where prepared benchmarks are kept; default: `TFDS_DATA_DIR` or else
             ~/tensorflow_datasets.
         manual_dir: A folder with archives already at hand; default: `QUATRE_MANUAL_DIR`.
@@ -36,7 +38,7 @@ def load(
         The graph.
 
     Raises:
-        UnknownNameError: When `dataset` is neither a name nor a folder.
+        UnknownNameError: When `dataset` is neither a name nor a path.
         DataError: When the data cannot be had or are not what they should be.
     """
     if dataset == "countries":
@@ -48,13 +50,19 @@ def load(
         from datasets import builders
 
         return builders.load(BENCHMARKS[dataset], data_dir=data_dir, manual_dir=manual_dir)
-    return read_graph(_folder(dataset))
+    path = _path(dataset)
+    return read_graph(path) if os.path.isdir(path) else load_file(path)[0]
 
 
 def check(dataset: str) -> None:
-    """Raises what `load` would raise for a name or folder that is not there; reads nothing."""
+    """Raises what `load` would raise for a name or path that is not there; reads nothing."""
     if dataset not in NAMES:
-        _folder(dataset)
+        _path(dataset)
+
+
+def is_file(dataset: str) -> bool:
+    """Tells whether a data set is a file that has to be read and split."""
+    return dataset not in NAMES and os.path.isfile(user_path(dataset))
 
 
 def read_graph(folder: str | pathlib.Path, name: str | None = None) -> Graph:
@@ -77,27 +85,22 @@ def read_graph(folder: str | pathlib.Path, name: str | None = None) -> Graph:
     )
 
 
-def _folder(dataset: str) -> pathlib.Path:
-    """Returns the folder meant by `dataset`; raises the error that helps most if there is none."""
+def _path(dataset: str) -> pathlib.Path:
+    """Returns the path meant by `dataset`; raises the error that helps most if there is none."""
     path = user_path(dataset)
-    if dataset and os.path.isdir(path):
-        return path
     if dataset and os.path.exists(path):
-        raise DataError(
-            f"{dataset} is not a folder. Expected the path of a folder with train.txt, valid.txt"
-            " and test.txt."
-        )
+        return path
     if os.sep in dataset or dataset.startswith(("~", ".")):
         raise DataError(
-            f"There is no folder {printable(dataset)}. Expected the path of a folder with"
-            f" train.txt, valid.txt and test.txt, or one of {', '.join(NAMES)}."
+            f"There is no file or folder {printable(dataset)}. Expected a file of triples, a folder"
+            f" with train.txt, valid.txt and test.txt, or one of {', '.join(NAMES)}."
         )
     raise UnknownNameError(
         printable(dataset),
         kind="dataset",
         suggestions=difflib.get_close_matches(dataset.lower(), NAMES, n=1),
-        hint=f"Available: {', '.join(NAMES)}, or the path of a folder with train.txt, valid.txt"
-        " and test.txt.",
+        hint=f"Available: {', '.join(NAMES)}, or the path of a file of triples or of a folder with"
+        " train.txt, valid.txt and test.txt.",
     )
 
 

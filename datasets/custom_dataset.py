@@ -72,25 +72,54 @@ def prepare(
     """
     folder = user_path(output)
     target = OutputFolder(folder, user_path(source.path), overwrite)
+    graph, report = _read(source, split, folder.resolve().name)
+    with status(f"Writing {folder}"):
+        target.publish(lambda path: _write(graph, report, path))
+    return report
+
+
+def load_file(path: str | os.PathLike) -> tuple[Graph, dict[str, Any]]:
+    """Reads and splits a file as `prepare` does without options, and writes nothing.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The graph, named after the file, and what `prepare` returns.
+
+    Raises:
+        DataError: The file cannot be read or split.
+    """
+    name = pathlib.Path(path).name
+    try:
+        return _read(Source(path), None, name.partition(".")[0] or name)
+    except DataError as error:
+        raise DataError(
+            f"{error}\nFlags for reading and splitting are those of `quatre prepare --input={path}"
+            " --output=FOLDER`, which writes a folder to train on."
+        ) from error
+
+
+def _read(source: Source, split: SplitOptions | None, name: str) -> tuple[Graph, dict[str, Any]]:
+    """Returns the graph, and its description."""
     files = find_files(source.path, source.labels)
     with status(f"Reading {source.path}"):
         read = read_files(files, source.format, keep_literals=source.keep_literals)
-    name = folder.resolve().name
     with status("Splitting"):
         if files.is_split and split is None:
             graph, done = Graph.from_names(name, read.tables, read.labels), _AS_GIVEN
+            note = "Split as given."
         else:
-            graph, done = _split(name, read, split or SplitOptions())
+            options = split or SplitOptions()
+            graph, done = _split(name, read, options)
+            note = f"Split: {options}."
     told = {
-        "read": read.notes,
+        "read": [*read.notes, note],
         "literals": read.literals,
         "literals_left_out": 0 if source.keep_literals else sum(read.literals.values()),
     }
     with status("Looking at the graph"):
-        report = describe(graph, preparation=told | done)
-    with status(f"Writing {folder}"):
-        target.publish(lambda path: _write(graph, report, path))
-    return report
+        return graph, describe(graph, preparation=told | done)
 
 
 def _split(name: str, read: InputTriples, options: SplitOptions) -> tuple[Graph, dict[str, Any]]:

@@ -152,7 +152,7 @@ def description_text(facts: Mapping[str, Any]) -> str:
         _relations_text,
         _suspected_text,
         _leakage_text,
-        _warnings_text,
+        warnings_text,
     )
     return "\n\n".join(part(facts) for part in parts)
 
@@ -224,7 +224,8 @@ def _leakage_text(facts: Mapping[str, Any]) -> str:
     return table([header, *rows])
 
 
-def _warnings_text(facts: Mapping[str, Any]) -> str:
+def warnings_text(facts: Mapping[str, Any]) -> str:
+    """Returns the warnings of what `datasets.graph_report.describe` returned, one a line."""
     if not facts["warnings"]:
         return "No warnings."
     return "\n".join(

@@ -32,6 +32,10 @@ class SplitOptions:
     test_share: float = 0.1
     seed: int = 1
 
+    def __str__(self) -> str:
+        shares = f"{self.valid_share:.0%} for valid, {self.test_share:.0%} for test"
+        return f"{self.method}, {shares}, seed {self.seed}"
+
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise DataError(f"Unknown split {self.method!r}. Available: {', '.join(METHODS)}.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainers.training.config import TrainConfig
-from trainers.training.presets import resolve
+from trainers.training.presets import default_recipe, resolve
 
 
 def command_of(config: TrainConfig) -> str:
@@ -17,7 +17,7 @@ def command_of(config: TrainConfig) -> str:
     while missing := _differing(config, given):
         given |= missing
     flags = [f"--dataset={config.dataset}"]
-    if config.recipe != TrainConfig.recipe:
+    if config.recipe != TrainConfig.recipe or config.recipe != default_recipe(config.dataset):
         flags.append(f"--recipe={config.recipe}")
     names = [field.name for field in dataclasses.fields(config)]
     flags += [f"--{name}={given[name]}" for name in names if name in given]

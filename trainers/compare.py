@@ -17,7 +17,7 @@ from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.paths import user_path
 from trainers import setting_flags
 from trainers.comparison.plan import Comparison, chosen_seeds
-from trainers.training.presets import replacement_note
+from trainers.training.presets import default_recipe, replacement_note
 
 _DATASET = flags.DEFINE_string(
     "dataset", None, "Name of a dataset, or the path of a folder.", required=True
@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
     del argv
     catalog.check(_DATASET.value)
     settings = _SETTINGS.given()
-    recipe = settings.pop("recipe", "paper")
+    recipe = settings.pop("recipe", None) or default_recipe(_DATASET.value)
     if note := replacement_note(_DATASET.value, recipe, settings):
         sys.stderr.write(f"{note}\n")
     comparison = Comparison(
@@ -65,7 +65,7 @@ def main(argv: Sequence[str]) -> int:
     from trainers.comparison.run import run_comparison
     from trainers.comparison.text import comparison_text
 
-    name = pathlib.Path(_DATASET.value).name
+    name = pathlib.Path(_DATASET.value).stem
     output = user_path(_OUTPUT.value or f"runs/comparison-{name}")
     try:
         results = run_comparison(comparison, output, **_DATA.given())

@@ -2,9 +2,10 @@
 
 Usage: quatre fit --dataset=wn18rr
 
-Flags left out take the preset of the data set, model and recipe (the settings of the reference
-implementation for the paper's four benchmarks); --print_config shows them. Ctrl-C and SIGTERM save
-a checkpoint; --resume continues from it.
+--dataset is a benchmark, a file of triples (CSV, TSV, RDF) or a folder of splits. Flags left out
+take the preset of the data set, model and recipe (the settings of the reference implementation for
+the paper's four benchmarks); --print_config shows them. Ctrl-C and SIGTERM save a checkpoint;
+--resume continues from it.
 """
 
 import pathlib
@@ -39,6 +40,8 @@ _DATA = setting_flags.DataFlags()
 for _flag in (_RUN_DIR, _RESUME, _PRINT_CONFIG):
     place_in_help(_flag.name, "run")
 _SETTINGS = setting_flags.SettingFlags()
+# Of a run on data without a preset, if nothing says how long to train.
+_BUDGET_MINUTES = 5.0
 
 
 def main(argv: Sequence[str]) -> int:
@@ -88,13 +91,29 @@ def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:
     if "dataset" not in given:
         raise ConfigError("--dataset is needed, for example --dataset=countries.")
     catalog.check(given["dataset"])
-    dataset, recipe = given.pop("dataset"), given.pop("recipe", configs.TrainConfig.recipe)
+    dataset, recipe = given.pop("dataset"), given.pop("recipe", None)
+    if recipe is None:
+        recipe = presets.default_recipe(dataset)
+        if recipe != configs.TrainConfig.recipe:
+            given = _with_budget(given)
     config = presets.resolve(dataset, recipe, given)
     if note := presets.replacement_note(dataset, recipe, given):
         sys.stderr.write(f"{note}\n")
-    name = pathlib.Path(config.dataset).name
+    name = pathlib.Path(config.dataset).stem
     default = f"runs/{name}-{config.recipe}-{time.strftime('%Y%m%d-%H%M%S')}"
     return user_path(_RUN_DIR.value or default), config
+
+
+def _with_budget(given: dict[str, Any]) -> dict[str, Any]:
+    """Returns the settings of a run on data without a preset, for which no recipe is given."""
+    if not given.keys() & {"epochs", "validate_every", "budget_minutes"}:
+        given = {**given, "budget_minutes": _BUDGET_MINUTES}
+    length = f" --budget_minutes={given['budget_minutes']:g}" if "budget_minutes" in given else ""
+    sys.stderr.write(
+        f"This data set has no preset of --recipe=paper. Training with --recipe=sampled{length}; "
+        "give --recipe to train in another way.\n"
+    )
+    return given
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from datasets.program import import_tensorflow, run_program
 from datasets.progress import progress
 from quatre_tf.errors import ConfigError
 from trainers.prediction.formats import FORMATS, write
-from trainers.prediction.questions import ASKED, QuestionReader, read_lines
+from trainers.prediction.questions import QuestionReader, read_lines
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
 _HEAD = flags.DEFINE_string("head", "", "Name or label of the head; its tails are asked.")
@@ -25,8 +25,8 @@ _RELATION = flags.DEFINE_string("relation", "", "The relation.")
 _QUERIES = flags.DEFINE_string(
     "queries",
     None,
-    "File with a question a line, head TAB relation TAB ? or ? TAB relation TAB tail; also .csv, "
-    "and either as .gz.",
+    "File with a question a line, head TAB relation TAB ? or ? TAB relation TAB tail; nothing in "
+    "place of ? if an entity is called so; also .csv, and either as .gz.",
 )
 _MISSING = flags.DEFINE_bool(
     "missing", False, "Show the most plausible facts of --relation that the graph lacks."
@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> None:
         if lines:
             questions = reader.questions(lines)
         else:
-            fields = _HEAD.value or ASKED, _RELATION.value, _TAIL.value or ASKED
+            fields = _HEAD.value, _RELATION.value, _TAIL.value
             questions = [reader.question(*fields)]
         report = report_answers(trained, questions, options, titles=bool(lines))
         if _OUTPUT.value:  # Otherwise the answers themselves are to be seen.

@@ -22,7 +22,7 @@ from datasets.program import import_tensorflow, run_program
 from quatre_tf.errors import ConfigError
 from quatre_tf.paths import user_path
 from trainers import setting_flags
-from trainers.training.presets import replacement_note
+from trainers.training.presets import default_recipe, replacement_note
 from trainers.tuning.plan import Search
 
 _DATASET = flags.DEFINE_string(
@@ -75,7 +75,7 @@ def main(argv: Sequence[str]) -> int:
 def _search() -> Search:
     catalog.check(_DATASET.value)
     settings = _SETTINGS.given()
-    recipe = settings.pop("recipe", "paper")
+    recipe = settings.pop("recipe", None) or default_recipe(_DATASET.value)
     if note := replacement_note(_DATASET.value, recipe, settings):
         sys.stderr.write(f"{note}\n")
     return Search(

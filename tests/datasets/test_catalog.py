@@ -66,21 +66,31 @@ def test_unknown_name(monkeypatch, tmp_path):
     assert message.startswith("Unknown dataset 'wn18r'. Did you mean 'wn18rr'? ")
     assert message.endswith(
         "Available: wn18rr, fb15k237, wn18, fb15k, umls, kinship, nations, countries, or the path"
-        " of a folder with train.txt, valid.txt and test.txt."
+        " of a file of triples or of a folder with train.txt, valid.txt and test.txt."
     )
 
 
 @pytest.mark.parametrize("dataset", ["./nowhere", f"no{os.sep}where", "~/nowhere"])
 def test_a_path_that_is_not_there(dataset):
-    with pytest.raises(DataError, match=f"There is no folder {dataset}"):
+    with pytest.raises(DataError, match=f"There is no file or folder {dataset}"):
         catalog.load(dataset)
 
 
-def test_a_file_instead_of_a_folder(folder):
-    with pytest.raises(
-        DataError, match=r"is not a folder\. Expected the path of a folder with train.txt"
-    ):
-        catalog.load(str(folder / "train.txt"))
+def test_a_file_is_split(tmp_path):
+    lines = [f"n{i}\tnext\tn{(i + step) % 20}\n" for i in range(20) for step in (1, 2, 3)]
+    path = tmp_path / "facts.tsv"
+    path.write_text("".join(lines))
+    graph = catalog.load(str(path))
+    assert (graph.name, len(graph.known), len(graph.valid)) == ("facts", 60, 6)
+    assert catalog.is_file(str(path))
+    assert not catalog.is_file(str(tmp_path))
+    assert not catalog.is_file("countries")
+
+
+def test_a_file_that_cannot_be_read_names_the_program_with_options(tmp_path):
+    (tmp_path / "facts.csv").write_text("a,b,c,d\n")
+    with pytest.raises(DataError, match=r"--columns=1,2,3(.|\n)*quatre prepare --input="):
+        catalog.load(str(tmp_path / "facts.csv"))
 
 
 def test_missing_split(folder):

@@ -62,6 +62,7 @@ def test_a_file_becomes_a_data_set(tmp_path):
         "names.csv: 2 labels; comma separated, header, columns id, name",
         f"facts.csv: {len(FACTS) + 1} triples; comma separated, header,"
         " columns head, relation, tail",
+        "Split: leakage_aware, 10% for valid, 10% for test, seed 3.",
     ]
     # `near` is a copy of `next`.
     assert [row["kind"] for row in report["suspected_relations"]] == ["duplicate"]

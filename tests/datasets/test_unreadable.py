@@ -96,7 +96,7 @@ def test_an_output_that_may_not_be_written(folder):
 
 @pytest.mark.parametrize("name", ["x" * 5000, "/" + "x" * 5000, "./" + "x" * 300])
 def test_names_that_are_too_long(name, tmp_path):
-    with pytest.raises(DataError, match=r"Unknown dataset|There is no folder"):
+    with pytest.raises(DataError, match=r"Unknown dataset|There is no file or folder"):
         catalog.load(name)
     with pytest.raises(DataError, match="There is no file or folder"):
         prepare(Source(name), tmp_path / "out")

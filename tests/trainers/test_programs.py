@@ -102,6 +102,25 @@ def test_print_config_needs_no_tensorflow():
 
 
 @pytest.mark.parametrize(
+    ("arguments", "recipe", "minutes", "note"),
+    [
+        (["--dataset=nations"], "paper", 0.0, ""),
+        (["--recipe=strong"], "strong", 0.0, ""),
+        ([], "sampled", 5.0, "Training with --recipe=sampled --budget_minutes=5; give"),
+        (["--epochs=7"], "sampled", 0.0, "Training with --recipe=sampled; give"),
+        (["--budget_minutes=2"], "sampled", 2.0, "--recipe=sampled --budget_minutes=2; give"),
+    ],
+)
+def test_recipe_and_budget_that_are_not_given(arguments, recipe, minutes, note):
+    own = [f"--dataset={ROOT}/examples/elements/facts.csv"]
+    code, out, err = run("trainers.fit", *own, *arguments, "--print_config")
+    settings = json.loads(out)
+    assert (code, settings["recipe"], settings["budget_minutes"]) == (0, recipe, minutes)
+    assert note in err
+    assert bool(note) == bool(err)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--model=hole"], "value should be one of <quatre|quate|quatre_head|quatre_tail|"),
@@ -124,7 +143,13 @@ def test_flag_errors_are_one_clean_message(arguments, message):
 
 def test_fit_evaluate_predict_export(family, tmp_path):
     run_dir = tmp_path / "run"
-    sizes = ["--embedding_dim=4", "--epochs=2", "--validate_every=1", "--batch_size=8"]
+    sizes = [
+        "--recipe=paper",
+        "--embedding_dim=4",
+        "--epochs=2",
+        "--validate_every=1",
+        "--batch_size=8",
+    ]
     code, out, err = run("trainers.fit", f"--dataset={family}", f"--run_dir={run_dir}", *sizes)
     assert (code, err) == (0, "")
     assert "Filtered ranking, test split: 8 triples" in out
@@ -163,6 +188,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(family, tmp_path):
         "trainers.fit",
         f"--dataset={family}",
         f"--run_dir={run_dir}",
+        "--recipe=paper",
         "--embedding_dim=4",
         "--epochs=1000000",
         "--validate_every=1",

@@ -11,7 +11,7 @@ from trainers.explorer import figures
 from trainers.explorer.entity_facts import EntityFacts
 from trainers.explorer.search import EntitySearch
 from trainers.prediction.predicting import Options, Predictor
-from trainers.prediction.questions import ASKED, QuestionReader
+from trainers.prediction.questions import QuestionReader
 from trainers.reporting.runs import ReportedRun
 
 Args = Mapping[str, str]
@@ -88,7 +88,7 @@ class Api:
         With `known=0` without those that the graph knows, with `seen=1` only entities that train
         has in this place of the relation.
         """
-        ends = args.get("head", ASKED), args.get("tail", ASKED)
+        ends = args.get("head", ""), args.get("tail", "")
         question = self._reader.question(ends[0], _given(args, "relation"), ends[1])
         options = Options(
             top_k=_number(args, "count", _NUM_ANSWERS, _MAX_ANSWERS),

@@ -11,6 +11,7 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from trainers.prediction.name_lookup import NameLookup
 
+# What is written for the entity that is asked for; nothing if the other entity is called so.
 ASKED = "?"
 _MAX_PROBLEMS = 10
 
@@ -31,10 +32,11 @@ class Question:
 
     @property
     def fields(self) -> tuple[str, str, str]:
-        """Head, relation and tail, with "?" in the place that is asked for."""
+        """Head, relation and tail, with "?", or "" where an entity is called "?", as the answer."""
+        open_end = "" if self.given == ASKED else ASKED
         if self.asked == "tail":
-            return self.given, self.relation, ASKED
-        return ASKED, self.relation, self.given
+            return self.given, self.relation, open_end
+        return open_end, self.relation, self.given
 
 
 class QuestionReader:
@@ -49,17 +51,21 @@ class QuestionReader:
         self.relations = NameLookup(graph.relations)
 
     def question(self, head: str, relation: str, tail: str) -> Question:
-        """Returns the question of three names or labels; one of head and tail is "?".
+        """Returns the question of three names or labels; one of head and tail is "?" or "".
+
+        With "", the other one may be an entity called "?".
 
         Raises:
             DataError: Neither or both are, or a name is unknown or may mean several.
         """
-        if (head == ASKED) == (tail == ASKED):
+        open_end = "" if "" in (head, tail) else ASKED
+        if (head == open_end) == (tail == open_end):
             raise DataError(
-                f"expected '{ASKED}' in the place of either head or tail, received "
-                f"{head!r} and {tail!r}. Write '{ASKED}' for what is asked for."
+                f"expected '{ASKED}' in the place of either head or tail, received {head!r} and "
+                f"{tail!r}. Write '{ASKED}' for the answer; if an entity is called '{ASKED}', "
+                "write nothing."
             )
-        asked, given = ("tail", head) if tail == ASKED else ("head", tail)
+        asked, given = ("tail", head) if tail == open_end else ("head", tail)
         return Question(self.relations.name(relation), self.entities.name(given), asked)
 
     def questions(self, lines: Sequence[tuple[str, list[str]]]) -> list[Question]:
@@ -131,7 +137,7 @@ def _commas(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _three(fields: list[str]) -> list[str]:
-    if len(fields) != len(COLUMNS) or "" in fields:
+    if len(fields) != len(COLUMNS) or not fields[1]:
         raise DataError(
             f"expected three fields ({', '.join(COLUMNS)}), received {len(fields)}: {fields}. "
             f"Write one question a line, with '{ASKED}' for what is asked for."

@@ -14,7 +14,7 @@ from trainers.prediction.formats import Block, Report
 from trainers.prediction.missing_facts import RankedFacts, missing_facts
 from trainers.prediction.name_lookup import NameLookup
 from trainers.prediction.predicting import Answer, Options, Predictor
-from trainers.prediction.questions import ASKED, Question, QuestionReader
+from trainers.prediction.questions import Question, QuestionReader
 
 _NUMBERS = ("score", "probability")
 _ANSWER = (*COLUMNS, "rank", "entity", "label", *_NUMBERS, "known_from", "because")
@@ -85,7 +85,7 @@ def _columns(names: Sequence[str], calibrated: bool, options: Options) -> list[s
 
 def _title(question: Question, entities: NameLookup) -> str:
     fields = question.fields
-    ends = [end if end == ASKED else entities.shown(end) for end in fields[::2]]
+    ends = [entities.shown(end) if end == question.given else end for end in fields[::2]]
     return f"({ends[0]}, {question.relation}, {ends[1]})"
 
 

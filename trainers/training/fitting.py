@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import os
 import pathlib
 from collections.abc import Iterator
@@ -10,6 +11,9 @@ from typing import Any
 import tensorflow as tf
 
 from datasets import catalog
+from datasets.custom_dataset import load_file
+from datasets.graph_report import warnings_text
+from datasets.output_folder import REPORT
 from datasets.progress import progress
 from quatre_tf.accelerated.kernel import KernelError
 from quatre_tf.atomic_files import write_text
@@ -125,8 +129,12 @@ def _begun(
     if config.deterministic:
         tf.config.experimental.enable_op_determinism()
     # Before the folder is made: a data set that cannot be had leaves nothing behind.
+    preparation = None
     if resume:
         graph = Graph.load(run.graph)
+    elif catalog.is_file(config.dataset):
+        graph, preparation = load_file(config.dataset)
+        print("\n".join([*preparation["preparation"]["read"], warnings_text(preparation)]))
     else:
         graph = catalog.load(config.dataset, data_dir=data_dir, manual_dir=manual_dir)
     with contextlib.ExitStack() as held:
@@ -134,6 +142,8 @@ def _begun(
             held.enter_context(run.locked())
             _check_fresh(run, resume)
             graph = run.begin(config, graph)
+            if preparation:
+                write_text(run.graph / REPORT, json.dumps(preparation, indent=2) + "\n")
         shared = ranking_strategy(strategy)
         evaluator = Evaluator(
             graph, config.tie_policy, config.seed, strategy=shared, progress=progress

@@ -115,6 +115,11 @@ _QUATERNIONS: dict[str, dict[str, dict[str, Any]]] = {
 _OF_MODEL = {name: _QUATERNIONS for name in SETTINGS["model"].choices if name.startswith("quat")}
 
 
+def default_recipe(dataset: str) -> str:
+    """Returns the recipe of a data set where none is given: `paper` only if it has its preset."""
+    return "paper" if dataset in _QUATERNIONS["paper"] else "sampled"
+
+
 def resolve(dataset: str, recipe: str, given: Mapping[str, Any]) -> TrainConfig:
     """Returns the preset of a data set, model and recipe with the given settings put over it.
 
@@ -148,6 +153,8 @@ def replacement_note(dataset: str, recipe: str, given: Mapping[str, Any]) -> str
 
 def describe_defaults(name: str) -> str:
     """Returns the value of a setting by recipe, then its range in the presets of data sets."""
+    if name == "recipe":
+        return "paper for the data sets above, sampled for your own"
     default, recipes = getattr(TrainConfig, name), SETTINGS[name].recipes or tuple(_OF_RECIPE)
     by_value: dict[str, list[str]] = {}
     for recipe in recipes:

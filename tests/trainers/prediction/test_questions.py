@@ -2,6 +2,7 @@ import gzip
 
 import pytest
 
+from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from tests.quatre_tf.ranking.small_graph import small_graph
 from trainers.prediction.questions import Question, QuestionReader, read_lines
@@ -19,7 +20,16 @@ def test_both_directions(reader):
     assert reader.question("b", "likes", "?").fields == ("b", "likes", "?")
 
 
-@pytest.mark.parametrize("ends", [("?", "?"), ("a", "b")])
+def test_an_entity_may_be_called_as_what_is_asked_for():
+    splits = {split: [["?"], ["likes"], ["a"]] for split in ("train", "valid", "test")}
+    reader = QuestionReader(Graph.from_names("x", splits))
+    for question in (Question("likes", "?", "tail"), Question("likes", "?", "head")):
+        assert reader.question(*question.fields) == question
+    assert reader.question("?", "likes", "a") == Question("likes", "a", "head")
+    assert reader.questions(numbered("?|likes|")) == [Question("likes", "?", "tail")]
+
+
+@pytest.mark.parametrize("ends", [("?", "?"), ("a", "b"), ("", "")])
 def test_one_place_is_asked_for(reader, ends):
     with pytest.raises(DataError, match=r"'\?' in the place of either head or tail, received"):
         reader.question(ends[0], "likes", ends[1])

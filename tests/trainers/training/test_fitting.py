@@ -177,9 +177,24 @@ def test_folder_with_a_run_is_not_overwritten(config, tmp_path):
 
 def test_data_set_that_cannot_be_had_leaves_nothing_behind(config, tmp_path):
     config = dataclasses.replace(config, dataset=str(tmp_path / "nowhere"))
-    with pytest.raises(DataError, match="There is no folder"):
+    with pytest.raises(DataError, match="There is no file or folder"):
         train(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_file_is_split_and_the_graph_is_kept(config, tmp_path, capsys):
+    lines = [f"n{i},next,n{(i + step) % 20}\n" for i in range(20) for step in (1, 2, 3)]
+    (tmp_path / "facts.csv").write_text("".join(lines))
+    config = dataclasses.replace(config, dataset=str(tmp_path / "facts.csv"))
+    train(config, tmp_path / "run")
+    printed = capsys.readouterr().out
+    assert "facts.csv: 60 triples; comma separated, no header, columns 1, 2, 3" in printed
+    assert "Split: leakage_aware, 10% for valid, 10% for test, seed 1.\n" in printed
+    assert "Warning: valid has 6 triples" in printed
+    graph = Graph.load(tmp_path / "run" / "graph")
+    report = json.loads((tmp_path / "run" / "graph" / "report.json").read_text())
+    assert report["fingerprint"] == graph.fingerprint
+    assert report["counts"]["valid"] == len(graph.valid) == 6
 
 
 def test_second_run_in_one_folder_is_refused(config, tmp_path):

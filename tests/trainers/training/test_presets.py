@@ -96,6 +96,7 @@ def test_a_replaced_regularizer_is_named(dataset, given, note):
         ("n3", "0.02; some data sets 0 to 0.1"),
         ("relation_prediction", "0; some data sets 0.3"),
         ("reciprocal", "true"),
+        ("recipe", "paper for the data sets above, sampled for your own"),
         ("best_by", "hits@10 (paper), mrr (strong, sampled)"),
     ],
 )
