@@ -14,8 +14,8 @@ from typing import Any
 from absl import flags
 
 from benchmarks.measure import markdown_table
-from datasets.benchmarks import BENCHMARKS
 from datasets.program import run_program
+from datasets.published.benchmarks import BENCHMARKS
 
 _HERE = pathlib.Path(__file__).parent
 _CANDIDATES = {

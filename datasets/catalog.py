@@ -4,8 +4,8 @@ import difflib
 import os
 import pathlib
 
-from datasets.benchmarks import BENCHMARKS
 from datasets.custom_dataset import load_file
+from datasets.published.benchmarks import BENCHMARKS
 from datasets.triples import read_triples
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
@@ -47,7 +47,7 @@ def load(
         return read_graph(countries.DIRECTORY, name=dataset)
     if dataset in BENCHMARKS:
         # TensorFlow comes in here, and only here.
-        from datasets import builders
+        from datasets.published import builders
 
         return builders.load(BENCHMARKS[dataset], data_dir=data_dir, manual_dir=manual_dir)
     path = _path(dataset)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from absl import flags
 
 from datasets import catalog
-from datasets.benchmarks import BENCHMARKS
 from datasets.program import import_tensorflow, run_program
+from datasets.published.benchmarks import BENCHMARKS
 from quatre_tf.atomic_files import output_file
 
 _DATASET = flags.DEFINE_string(

@@ -24,7 +24,7 @@ from quatre_tf.paths import user_path
 from trainers import setting_flags
 from trainers.training import config as configs
 from trainers.training import presets
-from trainers.training.cluster import Cluster
+from trainers.training.cluster import Cluster, membership
 from trainers.training.signals import Preempted, preemptible
 
 _DATASET = flags.DEFINE_string("dataset", None, configs.SETTINGS["dataset"].help)
@@ -58,7 +58,6 @@ def main(argv: Sequence[str]) -> int:
 
     import_tensorflow()
     from trainers.training.fitting import fit
-    from trainers.training.membership import membership
     from trainers.training.strategies import serve
 
     if cluster.is_server:

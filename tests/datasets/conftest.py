@@ -3,7 +3,7 @@ import hashlib
 
 import pytest
 
-from datasets import benchmarks
+from datasets.published import benchmarks
 from tests.datasets.tiny_archive import TINY_ARCHIVE, TINY_SPLITS
 
 

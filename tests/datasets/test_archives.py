@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from datasets import archives
+from datasets.published import archives
 from quatre_tf.errors import DataError
 from tests.datasets.tiny_archive import TINY_ARCHIVE, TINY_SPLITS, pack
 

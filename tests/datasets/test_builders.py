@@ -4,9 +4,10 @@ import pathlib
 import pytest
 import tensorflow_datasets as tfds
 
-from datasets import archives, builders, catalog
-from datasets.benchmarks import BENCHMARKS
-from datasets.builders import BUILDERS, BenchmarkBuilder
+from datasets import catalog
+from datasets.published import archives, builders
+from datasets.published.benchmarks import BENCHMARKS
+from datasets.published.builders import BUILDERS, BenchmarkBuilder
 from datasets.triples import parse_triples
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError

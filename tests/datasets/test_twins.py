@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from datasets import archives, benchmarks
 from datasets.graph_report import describe
+from datasets.published import archives, benchmarks
 from datasets.triples import parse_triples
 from datasets.twins import leakage, overlaps, twins_of
 from quatre_tf.data.graph import Graph

@@ -9,8 +9,8 @@ import tarfile
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datasets.archives import extract_splits
-from datasets.benchmarks import UMLS, SplitFile
+from datasets.published.archives import extract_splits
+from datasets.published.benchmarks import UMLS, SplitFile
 from tests.fuzz.attempts import attempt
 from tests.fuzz.budget import fuzz
 from tests.fuzz.mutations import mutated

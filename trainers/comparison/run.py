@@ -18,8 +18,12 @@ from trainers.reporting.rendering import write_csv
 from trainers.reporting.training_log import read_records
 from trainers.training.config import TrainConfig
 from trainers.training.fitting import fit
-from trainers.training.run_directory import RunDirectory
-from trainers.training.run_series import check_one_graph, check_same, drop_unless_resumable
+from trainers.training.run_directory import (
+    RunDirectory,
+    check_one_graph,
+    check_same,
+    drop_unless_resumable,
+)
 
 _SPLIT = "test"
 

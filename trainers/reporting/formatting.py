@@ -1,4 +1,4 @@
-"""How figures, durations and names are written."""
+"""Formats of figures, durations and names."""
 
 import resource
 from collections import Counter
@@ -53,14 +53,9 @@ def shorten(names: Sequence[str], limit: int = 38) -> dict[str, str]:
     """Returns short forms of distinct names, of about `limit` characters, that are distinct too.
 
     Of a path (`/people/person/nationality`, as in Freebase) the last parts are kept. Where two
-    short forms would be the same, the last part and the rarest part before it are kept; failing
-    that the start and the end; failing that a number is added.
+    short forms would be the same, the start and the end are kept; failing that a number is added.
     """
-    parts = Counter(part for name in names for part in set(name.split("/")))
-    rows = [
-        (_last_parts(name, limit), _rarest_part(name, limit, parts), _both_ends(name, limit))
-        for name in names
-    ]
+    rows = [(_last_parts(name, limit), _both_ends(name, limit)) for name in names]
     counts = [Counter(column) for column in zip(*rows, strict=True)]
     return {
         name: next(
@@ -76,14 +71,6 @@ def _last_parts(name: str, limit: int) -> str:
     tails = (f"{_ELLIPSIS}/{'/'.join(parts[start:])}" for start in range(1, len(parts)))
     fitting = (tail for tail in (name, *tails) if len(tail) <= limit)
     return next(fitting, _both_ends(name, limit))
-
-
-def _rarest_part(name: str, limit: int, counts: Mapping[str, int]) -> str:
-    *before, last = name.split("/")
-    if not any(before):
-        return _both_ends(name, limit)
-    rarest = min(filter(None, before), key=lambda part: counts[part])
-    return _both_ends(f"{_ELLIPSIS}{rarest}/{_ELLIPSIS}/{last}", limit)
 
 
 def _both_ends(name: str, limit: int) -> str:

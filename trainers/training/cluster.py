@@ -1,16 +1,22 @@
-"""Which process of a cluster this is, as TensorFlow's TF_CONFIG says it."""
+"""The processes of a run: which one this is (TF_CONFIG), where it writes, and lost processes."""
 
+import contextlib
 import dataclasses
 import json
 import os
-from collections.abc import Mapping
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quatre_tf.errors import ConfigError
+from quatre_tf.errors import ClusterError, ConfigError
 
 # The jobs that a strategy needs; each process has one task of one of them.
 JOBS = {"multi_worker": ("worker",), "parameter_server": ("chief", "ps", "worker")}
 _EXAMPLE = """TF_CONFIG='{"cluster": {%s}, "task": {"type": "%s", "index": 0}}'"""
+# A worker that goes on needs these of a run: the settings, the graph, the state, the best weights.
+_NOT_NEEDED = shutil.ignore_patterns(".lock", "tensorboard", "saved_model", "report")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +72,61 @@ class Cluster:
     @property
     def _has_task(self) -> bool:
         return 0 <= self.index < self.count(self.job)
+
+
+@contextlib.contextmanager
+def membership(cluster: Cluster, run_dir: pathlib.Path, resume: bool) -> Iterator[pathlib.Path]:
+    """Gives the folder that this process writes its run to.
+
+    The chief writes `run_dir`. The other workers do the same work and write the same to a temporary
+    folder, as TensorFlow's guide has it: saving may be something that all replicas have to do.
+
+    Raises:
+        ClusterError: Another process of the cluster was lost.
+    """
+    try:
+        if cluster.is_chief:
+            yield run_dir
+        else:
+            with _following(cluster, run_dir, resume) as own:
+                yield own
+    except Exception as error:
+        if not cluster.addresses or not _is_loss(error):
+            raise
+        raise ClusterError(
+            f"A process of the cluster was lost, so this one stops ({type(error).__name__}). "
+            f"Start all of them again with --run_dir={run_dir} --resume: they resume from the last "
+            "checkpoint."
+        ) from error
+
+
+@contextlib.contextmanager
+def _following(cluster: Cluster, run_dir: pathlib.Path, resume: bool) -> Iterator[pathlib.Path]:
+    print(f"Worker {cluster.index}: worker 0 is the chief, which reports and writes {run_dir}.")
+    with (
+        tempfile.TemporaryDirectory(prefix="quatre-worker-") as folder,
+        open(os.devnull, "w", encoding="utf-8") as nothing,
+        contextlib.redirect_stdout(nothing),
+    ):
+        own = pathlib.Path(folder) / "run"
+        if resume:
+            shutil.copytree(run_dir, own, ignore=_NOT_NEEDED)
+        yield own
+
+
+def _is_loss(error: Exception) -> bool:
+    """Returns whether TensorFlow raises the error in the processes that a lost one leaves."""
+    import tensorflow as tf
+
+    losses = (
+        tf.errors.UnavailableError,
+        tf.errors.AbortedError,
+        tf.errors.CancelledError,
+        tf.errors.DeadlineExceededError,
+        tf.errors.InternalError,
+        tf.errors.UnknownError,
+    )
+    return isinstance(error, losses)
 
 
 def _hosts(hosts: Any) -> tuple[str, ...]:

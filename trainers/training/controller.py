@@ -1,20 +1,18 @@
 """The outer loop: validate, keep the best, checkpoint, stop early, show progress."""
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
-import tqdm
 
 from quatre_tf.errors import TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.run import BEST_MODEL, save_best
 from saved_models.storage import writing
 from trainers.reporting import formatting
+from trainers.reporting.progress_bar import TrainingBar
 from trainers.reporting.tensorboard.writer import Summaries
 from trainers.training.checkpoints import Checkpoints, RunState
 from trainers.training.config import REGULARIZERS, TrainConfig
@@ -30,8 +28,7 @@ _CHECKPOINT_SECONDS = 600.0
 _FIRST_SAMPLE_SECONDS = 60.0
 _SAMPLE_SECONDS = 300.0
 _SAMPLE_TRIPLES = 256
-_FIRST_LOG_SECONDS = 15.0
-_LOG_SECONDS = 60.0
+
 
 # Takes the epoch and the figures of a validation; returns whether training goes on.
 OnValidation = Callable[[float, Mapping[str, float]], bool]
@@ -134,7 +131,7 @@ class Controller:
             StorageError: The disk is full, or fails. What was good stays.
             KeyboardInterrupt: Ctrl-C or SIGTERM; a checkpoint was written.
         """
-        with _Bar(self._plan_end(), self.step) as bar:
+        with TrainingBar(self._plan_end(), self.step) as bar:
             try:
                 while self._take_turn(on_validation, bar):
                     pass
@@ -149,7 +146,7 @@ class Controller:
                 f"{self._config.patience} validations. Best: epoch {self._best_epoch:g}."
             )
 
-    def _take_turn(self, on_validation: OnValidation, bar: "_Bar") -> bool:
+    def _take_turn(self, on_validation: OnValidation, bar: TrainingBar) -> bool:
         """Trains for about a second, then does what is due; returns whether to go on."""
         if not self._is_validation_due:
             if self._out_of_patience() or not (steps := self._steps_to_go):
@@ -176,7 +173,7 @@ class Controller:
     def _best_name(self) -> str:
         return {"hits@10": "Hits@10", "mrr": "MRR"}[self._config.best_by]
 
-    def _train_call(self, remaining: int, bar: "_Bar") -> None:
+    def _train_call(self, remaining: int, bar: TrainingBar) -> None:
         num_steps = min(self._steps_per_call, remaining)
         start = self._clock.seconds
         progress = self._trainer.train(num_steps)
@@ -200,7 +197,7 @@ class Controller:
         )
         bar.advance(num_steps, self._plan_end(), self.epoch, progress.loss, rate)
 
-    def _validate(self, bar: "_Bar") -> dict[str, float]:
+    def _validate(self, bar: TrainingBar) -> dict[str, float]:
         start = self._clock.seconds
         ranks = self._evaluator.rank(self._trainer.model, "valid")
         metrics = self._evaluator.summarize(ranks).metrics()
@@ -233,7 +230,7 @@ class Controller:
         with writing("the best model", run / BEST_MODEL, f"{remedy}--resume.", needed):
             save_best(model, run)
 
-    def _validate_sample(self, bar: "_Bar") -> None:
+    def _validate_sample(self, bar: TrainingBar) -> None:
         results = self._evaluator.evaluate(
             self._trainer.model, "valid", max_triples=_SAMPLE_TRIPLES
         )
@@ -274,49 +271,3 @@ class Controller:
             f"nothing was written after it. Use a smaller "
             f"{' or '.join(f'--{name}' for name in causes)}."
         )
-
-
-class _Bar:
-    """A progress bar on a terminal; a line a minute in a log."""
-
-    def __init__(self, last_step: int, step: int):
-        self._bar = tqdm.tqdm(
-            total=last_step,
-            initial=step,
-            unit="step",
-            disable=None,
-            dynamic_ncols=True,
-            smoothing=0.05,
-            bar_format="{desc}{percentage:3.0f}%|{bar}| {elapsed}, {remaining} left",
-        )
-        self._last_step, self._first_step, self._step = last_step, step, step
-        self._start = time.monotonic()
-        # The first calls hold compilation: a rate taken from them would frighten.
-        self._next_line = self._start + _FIRST_LOG_SECONDS
-
-    def __enter__(self) -> "_Bar":
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self._bar.close()
-
-    def advance(
-        self, num_steps: int, last_step: int, epoch: float, loss: float, rate: float
-    ) -> None:
-        self._step += num_steps
-        self._last_step = self._bar.total = last_step
-        text = f"{epoch:.1f}  loss {loss:.4f}  {rate:,.0f} triples/s"
-        self._bar.set_description_str(f"epoch {text}  ", refresh=False)
-        self._bar.update(num_steps)
-        if self._bar.disable and time.monotonic() >= self._next_line:
-            self._next_line = time.monotonic() + _LOG_SECONDS
-            self.write(f"epoch {text}  remaining {self._remaining()}")
-
-    def write(self, line: str) -> None:
-        tqdm.tqdm.write(line, file=sys.stdout)
-        sys.stdout.flush()
-
-    def _remaining(self) -> str:
-        elapsed = time.monotonic() - self._start
-        rate = (self._step - self._first_step) / max(elapsed, 1e-9)
-        return formatting.duration((self._last_step - self._step) / max(rate, 1e-9))

@@ -6,14 +6,14 @@ import json
 import os
 import pathlib
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import filelock
 
 from quatre_tf.atomic_files import write_text
-from quatre_tf.data.graph import Graph
-from quatre_tf.errors import ConfigError
+from quatre_tf.data.graph import Graph, stored_fingerprint
+from quatre_tf.errors import ConfigError, DataError
 from quatre_tf.run import BEST_MODEL, GRAPH
 from trainers.training.config import TrainConfig
 
@@ -98,6 +98,54 @@ class RunDirectory:
             *lines, _cut_off = self.metrics_file.read_text(encoding="utf-8").split("\n")
             kept = [f"{line}\n" for line in lines if _step_of(line) <= step]
             write_text(self.metrics_file, "".join(kept))
+
+
+def check_same(config: TrainConfig, run: RunDirectory) -> None:
+    """Expects the run, if it is there, to have these settings.
+
+    Raises:
+        ConfigError: It has others; names them all.
+    """
+    if not run.has_run:
+        return
+    stored = TrainConfig.from_file(run.config_file)
+    differences = [
+        f"{field.name} is {getattr(stored, field.name)!r} there, wanted "
+        f"{getattr(config, field.name)!r}"
+        for field in dataclasses.fields(config)
+        if getattr(stored, field.name) != getattr(config, field.name)
+    ]
+    if differences:
+        raise ConfigError(
+            f"{run.path} holds a run with other settings: {'; '.join(differences)}. Runs of one "
+            "folder are compared: give the same flags, or choose another --output."
+        )
+
+
+def check_one_graph(runs: Iterable[RunDirectory]) -> None:
+    """Expects the runs that are there to be on one graph.
+
+    Raises:
+        DataError: Two are not, because the data set changed in between.
+    """
+    found = [(run.path, stored_fingerprint(run.graph)) for run in runs if run.has_run]
+    for path, fingerprint in found:
+        if fingerprint != found[0][1]:
+            raise DataError(
+                f"{path} was trained on another graph than {found[0][0]}: the data set changed in "
+                "between. Choose another --output, or remove the runs on the old one."
+            )
+
+
+def drop_unless_resumable(run: RunDirectory) -> None:
+    """Removes a run that was killed before its first checkpoint: there is nothing to resume.
+
+    Raises:
+        ConfigError: Another process trains in it.
+    """
+    if run.has_run and run.is_untrained:
+        with run.locked():
+            shutil.rmtree(run.path)
 
 
 def _step_of(line: str) -> int:

@@ -9,7 +9,7 @@ import keras
 from quatre_tf.errors import TrainingError
 from trainers.training.config import TrainConfig
 from trainers.training.fitting import train
-from trainers.training.run_series import drop_unless_resumable
+from trainers.training.run_directory import drop_unless_resumable
 from trainers.tuning.budget import Budget
 from trainers.tuning.trials import COMPLETED, FAILED, PRUNED, UNFINISHED, TrialRun
 

@@ -5,8 +5,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trainers.training.run_directory import RunDirectory
-from trainers.training.run_series import check_one_graph, check_same
+from trainers.training.run_directory import RunDirectory, check_one_graph, check_same
 from trainers.tuning import dashboard
 from trainers.tuning import table as tables
 from trainers.tuning.budget import Budget

@@ -1,6 +1,6 @@
 import pytest
 
-from datasets.benchmarks import BENCHMARKS
+from datasets.published.benchmarks import BENCHMARKS
 from tests.documents import ROOT
 from trainers.commands import command_of
 from trainers.training import presets

@@ -1,8 +1,8 @@
-"""The facts about the benchmarks: where they are published, and how to tell that it is them.
+"""The facts about the benchmarks: where they are published, and their checksums.
 
-A benchmark is known by the SHA-256 of its three splits: an archive that holds them is the
-benchmark, whoever packed it. The checksum of the published archive only tells a person which file
-to look for; it is None where it is not known to us.
+A benchmark is identified by the SHA-256 of its three splits: any archive that holds them is
+accepted. The checksum of the published archive only helps users find the right file; it is None
+where we do not know it.
 """
 
 import dataclasses
@@ -84,7 +84,7 @@ class Benchmark:
         homepage: Where to read more.
         licence: Of the data.
         citation: BibTeX.
-        labels_title: Title of the benchmark whose file of labels serves; default: its own.
+        labels_title: Title of the benchmark whose labels are used; default: its own.
     """
 
     title: str
@@ -101,7 +101,7 @@ class Benchmark:
 
     @property
     def name(self) -> str:
-        """Name in the catalogue: "FB15k-237" is fb15k237."""
+        """Name in the catalog: "FB15k-237" is fb15k237."""
         return self.title.lower().replace("-", "")
 
     @property
@@ -111,13 +111,13 @@ class Benchmark:
 
     @property
     def archive_names(self) -> tuple[str, ...]:
-        """File names under which an archive at hand is looked for, best first."""
+        """File names of a local archive, best first."""
         published = re.split("[/:]", self.url)[-1]
         return tuple(dict.fromkeys([f"{self.title}.tar.gz", published]))
 
     @property
     def labels_name(self) -> str:
-        """File name of the labels that may lie beside an archive at hand."""
+        """File name of the labels beside a local archive."""
         return f"{self.labels_title or self.title}.labels.tsv"
 
 

@@ -1,7 +1,7 @@
-"""Archives of benchmarks: finding or fetching them, and taking the verified splits out.
+"""Archives of benchmarks: finding or downloading them, and extracting the verified splits.
 
 Nothing is ever unpacked to disk: the members are read in memory, so their names and links can do
-no harm, and neither the archive nor what comes out of it can be larger than a limit.
+no harm, and both the archive and its contents have a size limit.
 """
 
 import gzip
@@ -17,13 +17,13 @@ import urllib.request
 import zlib
 from typing import IO, cast
 
-from datasets.benchmarks import Benchmark
+from datasets.published.benchmarks import Benchmark
 from quatre_tf.errors import DataError
 
 # The largest benchmark unpacks to 46 MB.
 _MAX_BYTES = 512 * 2**20
-# Until the server answers. Not the sum of a resolver's or of a connection's own patience, which is
-# minutes where packets are dropped.
+# Until the server answers. The timeouts of resolvers and connections add up to minutes where
+# packets are dropped.
 _OPEN_SECONDS = 5.0
 _STALL_SECONDS = 20.0
 # The archive of a benchmark has at most a dozen.
@@ -32,7 +32,7 @@ _SHOWN_MEMBERS = 5
 
 
 def find_archive(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> pathlib.Path | None:
-    """Returns the archive of a benchmark in the folder of archives at hand, if it is there."""
+    """Returns the archive of a benchmark in the folder of local archives, if it is there."""
     if manual_dir is None:
         return None
     candidates = (manual_dir / name for name in benchmark.archive_names)
@@ -42,11 +42,11 @@ def find_archive(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> pathl
 def read_splits(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> dict[str, bytes]:
     """Returns the text of train, valid and test, verified by checksum.
 
-    An archive at hand is taken before the published one.
+    A local archive is preferred to the published one.
 
     Raises:
-        DataError: When there is no archive at hand and none can be fetched (after 5 s without an
-            answer), or it does not hold the splits of the benchmark.
+        DataError: There is no local archive and the download fails (after 5 s without an answer),
+            or the archive does not hold the splits of the benchmark.
     """
     path = find_archive(benchmark, manual_dir)
     if path is None:
@@ -59,16 +59,16 @@ def read_splits(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> dict[s
 
 
 def extract_splits(benchmark: Benchmark, archive: bytes, origin: str) -> dict[str, bytes]:
-    """Takes the splits out of an archive; members are known by content, whatever they are called.
+    """Extracts the splits from an archive; members are identified by content, not by name.
 
     Args:
-        benchmark: Tells the checksums of the splits.
+        benchmark: Has the checksums of the splits.
         archive: The bytes of a .tar.gz.
-        origin: Where it is from, for messages.
+        origin: Where it comes from, for messages.
     """
     try:
         members = _members(archive)
-    # ValueError: a number in a header that is none.
+    # ValueError: a header field that should be a number and is not.
     except (OSError, EOFError, zlib.error, tarfile.TarError, ValueError) as error:
         problem = f"not a whole .tar.gz archive ({error})"
         raise _wrong_archive(benchmark, archive, origin, problem) from error
@@ -109,7 +109,7 @@ def _download(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> bytes:
 
 
 def _open(url: str) -> http.client.HTTPResponse:
-    """Opens an URL in another thread, which is left behind when the server does not answer."""
+    """Opens a URL in another thread, which is abandoned when the server does not answer."""
     answer: queue.SimpleQueue = queue.SimpleQueue()
 
     def work() -> None:
@@ -132,10 +132,10 @@ def _help(benchmark: Benchmark, manual_dir: pathlib.Path | None, reason: object)
     searched = f"not in {manual_dir}" if manual_dir else "no folder of archives was named"
     return (
         f"No archive of {benchmark.name} at hand ({searched}), and {benchmark.url} cannot be"
-        f" fetched: {reason}. Fetch it on another machine ({_checksums(benchmark)}), put it"
-        f" under the name {' or '.join(benchmark.archive_names)} into a folder, and name the folder"
-        " with --manual_dir=FOLDER or QUATRE_MANUAL_DIR=FOLDER. Or start with the graph that needs"
-        " no download: --dataset=countries."
+        f" fetched: {reason}. Download it on another machine ({_checksums(benchmark)}), put it into"
+        f" a folder as {' or '.join(benchmark.archive_names)}, and pass the folder as"
+        " --manual_dir=FOLDER or QUATRE_MANUAL_DIR=FOLDER. Or start with a graph that needs no"
+        " download: --dataset=countries."
     )
 
 
@@ -148,7 +148,7 @@ def _wrong_archive(benchmark: Benchmark, archive: bytes, origin: str, problem: s
 
 
 def _checksums(benchmark: Benchmark) -> str:
-    """Says how to recognise the archive, or its splits when only those are known."""
+    """Returns the checksum of the archive, or of its splits when only those are known."""
     if benchmark.archive_sha256:
         return f"sha256 {benchmark.archive_sha256}"
     splits = (f"{name} {file.sha256}" for name, file in benchmark.splits.items())

@@ -20,8 +20,8 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 from absl import logging
 
-from datasets import archives, benchmarks
-from datasets.benchmarks import Benchmark
+from datasets.published import archives, benchmarks
+from datasets.published.benchmarks import Benchmark
 from datasets.triples import COLUMNS, parse_triples
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
@@ -33,11 +33,11 @@ _PARSED_AT_ONCE = 16_384
 
 
 class BenchmarkBuilder(tfds.core.GeneratorBasedBuilder):
-    """What the benchmarks share; each tells its facts by the class attribute `benchmark`."""
+    """What the builders share; each has the facts of its benchmark as a class attribute."""
 
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES: ClassVar[dict[str, str]] = {"1.0.0": "The splits as published."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = "The published archive, if it is here already."
+    MANUAL_DOWNLOAD_INSTRUCTIONS = "The published archive, if it was downloaded already."
 
     @property
     @abc.abstractmethod
@@ -75,51 +75,13 @@ def _manual_dir(dl_manager: tfds.download.DownloadManager) -> pathlib.Path | Non
         return None
 
 
-class Wn18rr(BenchmarkBuilder):
-    """Builder of WN18RR."""
-
-    benchmark = benchmarks.WN18RR
-
-
-class Fb15k237(BenchmarkBuilder):
-    """Builder of FB15k-237."""
-
-    benchmark = benchmarks.FB15K_237
+def _builder(benchmark: Benchmark) -> type[BenchmarkBuilder]:
+    """Returns the builder class of a benchmark, which TFDS registers by its name in lower case."""
+    attributes = {"benchmark": benchmark, "__module__": __name__}
+    return type(benchmark.name.capitalize(), (BenchmarkBuilder,), attributes)
 
 
-class Wn18(BenchmarkBuilder):
-    """Builder of WN18."""
-
-    benchmark = benchmarks.WN18
-
-
-class Fb15k(BenchmarkBuilder):
-    """Builder of FB15k."""
-
-    benchmark = benchmarks.FB15K
-
-
-class Umls(BenchmarkBuilder):
-    """Builder of umls."""
-
-    benchmark = benchmarks.UMLS
-
-
-class Kinship(BenchmarkBuilder):
-    """Builder of kinship."""
-
-    benchmark = benchmarks.KINSHIP
-
-
-class Nations(BenchmarkBuilder):
-    """Builder of nations."""
-
-    benchmark = benchmarks.NATIONS
-
-
-BUILDERS: dict[str, type[BenchmarkBuilder]] = {
-    builder.name: builder for builder in (Wn18rr, Fb15k237, Wn18, Fb15k, Umls, Kinship, Nations)
-}
+BUILDERS = {name: _builder(benchmark) for name, benchmark in benchmarks.BENCHMARKS.items()}
 
 
 def load(
@@ -128,10 +90,10 @@ def load(
     data_dir: str | os.PathLike | None = None,
     manual_dir: str | os.PathLike | None = None,
 ) -> Graph:
-    """Loads a benchmark, preparing it at the first time; see `datasets.catalog.load`.
+    """Loads a benchmark, which is prepared the first time; see `datasets.catalog.load`.
 
     Raises:
-        DataError: When it cannot be had, is not what was published, or cannot be written or read.
+        DataError: It is not available, is not what was published, or cannot be written or read.
     """
     data_folder = user_path(data_dir) if data_dir else None
     builder = BUILDERS[benchmark.name](data_dir=data_folder)
@@ -145,7 +107,7 @@ def load(
 
 
 def _manual_folder(manual_dir: str | os.PathLike | None) -> pathlib.Path | None:
-    """Returns the folder of archives at hand, if one was named."""
+    """Returns the folder of local archives, if one was given."""
     named = manual_dir or os.environ.get("QUATRE_MANUAL_DIR")
     return user_path(named) if named else None
 
@@ -155,7 +117,7 @@ def _is_prepared(builder: BenchmarkBuilder) -> bool:
 
 
 def _prepare(builder: BenchmarkBuilder, manual_folder: pathlib.Path | None) -> None:
-    """Writes the records of a benchmark; when that fails nothing is left of them."""
+    """Writes the records of a benchmark, all or none."""
     if manual_folder and not manual_folder.is_dir():
         raise DataError(
             f"There is no folder {manual_folder}. Expected by --manual_dir or QUATRE_MANUAL_DIR:"
@@ -164,7 +126,7 @@ def _prepare(builder: BenchmarkBuilder, manual_folder: pathlib.Path | None) -> N
     source = archives.find_archive(builder.benchmark, manual_folder) or builder.benchmark.url
     print(f"Preparing {builder.name} from {source}", file=sys.stderr)
     try:
-        # TFDS wants a folder for downloads, and gets one that goes away.
+        # TFDS requires a folder for downloads.
         with tempfile.TemporaryDirectory() as downloads, _quiet():
             config = tfds.download.DownloadConfig(manual_dir=manual_folder, try_download_gcs=False)
             builder.download_and_prepare(download_dir=downloads, download_config=config)
@@ -179,7 +141,7 @@ def _prepare(builder: BenchmarkBuilder, manual_folder: pathlib.Path | None) -> N
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keeps the progress bars, notes and warnings of TFDS from the screen."""
+    """Hides the progress bars, notes and warnings of TFDS."""
     tfds.disable_progress_bar()
     verbosity = logging.get_verbosity()
     logging.set_verbosity(logging.ERROR)
@@ -219,5 +181,5 @@ def _plain(error: Exception) -> str:
 def _damaged(builder: BenchmarkBuilder, problem: str) -> DataError:
     return DataError(
         f"The prepared {builder.name} in {builder.data_dir} is damaged ({problem}). Remove that"
-        " folder; it is made again."
+        " folder; it is prepared again."
     )

@@ -1,0 +1,1 @@
+"""Published benchmarks: their facts, their archives, and the builders that prepare them."""
