@@ -7,10 +7,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.layers.embedding import Embedding
+from quatre_tf.layers.embedding import Embedding, serialize_initializer
 from quatre_tf.layers.registry import make_score_function, score_function_class
 from quatre_tf.layers.score_function import ScoreFunction
-from quatre_tf.layers.serialization import serialize_initializer
 from quatre_tf.poincare import keep_in_ball
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, describe

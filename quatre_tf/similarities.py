@@ -7,7 +7,6 @@ Distances are compared tile by tile: memory never holds `[queries, candidates, w
 """
 
 import abc
-import math
 from typing import ClassVar
 
 import tensorflow as tf
@@ -279,51 +278,7 @@ class ComplexModulus(Separable):
         return tuple(difference * scale for difference in differences)
 
 
-class Torus(Separable):
-    """`-2 sum delta`, delta the distance of each difference to the nearest integer (TorusE, L1)."""
-
-    def term(self, *differences: tf.Tensor) -> tf.Tensor:
-        """Returns twice the distance to the nearest integer."""
-        return 2.0 * tf.abs(_wrapped(differences[0]))
-
-    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """Returns 2 or -2, by the side of the nearest integer."""
-        return (2.0 * tf.sign(_wrapped(differences[0])),)
-
-
-class SquaredTorus(Separable):
-    """`-4 sum delta^2` (TorusE, L2)."""
-
-    def term(self, *differences: tf.Tensor) -> tf.Tensor:
-        """Returns four times the squared distance to the nearest integer."""
-        return 4.0 * tf.square(_wrapped(differences[0]))
-
-    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """Returns eight times the signed distance to the nearest integer."""
-        return (8.0 * _wrapped(differences[0]),)
-
-
-class ChordTorus(Separable):
-    """`-sum (2 - 2 cos(2 pi delta)) / 4`, chords of the circle each component is (TorusE, eL2)."""
-
-    def term(self, *differences: tf.Tensor) -> tf.Tensor:
-        """Returns `sin(pi delta)^2`."""
-        return tf.square(tf.sin(math.pi * _wrapped(differences[0])))
-
-    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """Returns `pi sin(2 pi delta)`."""
-        return (math.pi * tf.sin(2.0 * math.pi * _wrapped(differences[0])),)
-
-
-def _wrapped(difference: tf.Tensor) -> tf.Tensor:
-    """Returns the signed distance to the nearest integer, in [-1/2, 1/2]."""
-    return difference - tf.round(difference)
-
-
 DOT = Dot()
 EUCLIDEAN = Euclidean()
 MANHATTAN = Manhattan()
 COMPLEX_MODULUS = ComplexModulus()
-TORUS = Torus()
-SQUARED_TORUS = SquaredTorus()
-CHORD_TORUS = ChordTorus()

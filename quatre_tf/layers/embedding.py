@@ -5,9 +5,22 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from quatre_tf.layers.serialization import serialize_initializer
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, check_table_dtype
+
+
+def serialize_initializer(initializer: keras.initializers.Initializer) -> dict[str, Any]:
+    """Returns `keras.initializers.serialize` without the arguments that are None.
+
+    They are defaults, and an older Keras may not have them: Keras 3.15 gave its initializers
+    `input_axes` and `output_axes`, which the constructors of Keras 3.12 refuse.
+    """
+    serialized = keras.initializers.serialize(initializer)
+    if serialized["module"] != "keras.initializers":
+        # In the user's own class, None need not be the default.
+        return serialized
+    config = {name: value for name, value in serialized["config"].items() if value is not None}
+    return {**serialized, "config": config}
 
 
 @keras.saving.register_keras_serializable("quatre_tf")

@@ -43,8 +43,8 @@ SCORE_FUNCTIONS: dict[str, Entry] = {
     "transe": Entry("quatre_tf.layers.transe:TransE", {}, ("norm",)),
     "rotate": Entry("quatre_tf.layers.rotate:RotatE", {}, ("norm",)),
     "toruse": Entry("quatre_tf.layers.toruse:TorusE", {}, ("norm",)),
-    "transr": Entry("quatre_tf.layers.transr:TransR", {}, ("relation_dim",)),
-    "stranse": Entry("quatre_tf.layers.stranse:STransE", {}, ("norm",)),
+    "transr": Entry("quatre_tf.layers.projections:TransR", {}, ("relation_dim",)),
+    "stranse": Entry("quatre_tf.layers.projections:STransE", {}, ("norm",)),
     "murp": Entry("quatre_tf.layers.murp:MuRP"),
     "convkb": Entry("quatre_tf.layers.convkb:ConvKB", {}, ("num_filters",)),
 }

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.layers.serialization import serialize_initializer
+from quatre_tf.layers.embedding import serialize_initializer
 from quatre_tf.poincare import keep_in_ball
 from quatre_tf.similarities import DOT, Similarity
 from quatre_tf.sparse_rows import gather_distinct

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
@@ -57,7 +58,7 @@ def write(report: Report, form: str, output: str | None = None) -> None:
         DataError: The file cannot be written.
     """
     writer = {"table": _write_tables, "json": _write_json, "csv": _write_csv}[form]
-    with output_file(output) if output else contextlib.nullcontext(sys.stdout) as stream:
+    with _opened(output) as stream:
         writer(report, stream)
 
 
@@ -122,3 +123,24 @@ def _reason(fact: Mapping[str, Any]) -> str:
 
 def _labelled(name: str, label: str | None) -> str:
     return f"{name} {label}" if label else name
+
+
+@contextlib.contextmanager
+def _opened(output: str | None) -> Iterator[TextIO]:
+    if output is None:
+        with _readers_may_leave():
+            yield sys.stdout
+            sys.stdout.flush()
+        return
+    with output_file(output) as stream:
+        yield stream
+
+
+@contextlib.contextmanager
+def _readers_may_leave() -> Iterator[None]:
+    """Ends quietly when whatever reads standard output, for example `head`, has seen enough."""
+    try:
+        yield
+    except BrokenPipeError:
+        # Python flushes once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
