@@ -9,7 +9,7 @@ import tensorflow as tf
 from quatre_tf.data.known_triples import index_heads, index_tails
 from quatre_tf.metrics import rank_metrics
 from quatre_tf.model import KGEModel
-from quatre_tf.ranking.ranks import TIE_POLICIES, ranks_from_counts
+from quatre_tf.ranking.counting import TIE_POLICIES, ranks_from_counts
 from quatre_tf.ranking.sides import RankingSide
 from quatre_tf.ranking.tile_runner import TileRunner
 from quatre_tf.validation import check_choice, describe
@@ -28,7 +28,7 @@ class FilteredRanking(keras.callbacks.Callback):
         triples: `[num_triples, 3]` ids of head, relation, tail: those that are ranked.
         known_triples: `[num_known, 3]`: the other answers that they give to a query do not compete
             with the ranked one. Usually all splits.
-        tie_policy: How equal scores count (`quatre_tf.ranking.ranks.TIE_POLICIES`).
+        tie_policy: How equal scores count (`quatre_tf.ranking.counting.TIE_POLICIES`).
         prefix: Of the names in the logs.
 
     Raises:

@@ -27,9 +27,9 @@ from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.paths import user_path
 from quatre_tf.ranking.cosines import Cosines
+from quatre_tf.ranking.counting import ranks_from_counts
 from quatre_tf.ranking.entity_lists import Tile, mask_members
 from quatre_tf.ranking.evaluator import Evaluator
-from quatre_tf.ranking.ranks import ranks_from_counts
 from quatre_tf.ranking.results import Results
 from quatre_tf.ranking.sides import RankingSide
 from quatre_tf.ranking.tile_runner import TileRunner

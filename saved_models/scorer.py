@@ -12,9 +12,8 @@ import tensorflow as tf
 from quatre_tf.data.candidate_sets import constraint
 from quatre_tf.data.graph import Graph
 from quatre_tf.model import KGEModel
-from quatre_tf.ranking.counting import count_better
+from quatre_tf.ranking.counting import count_better, ranks_from_counts
 from quatre_tf.ranking.entity_lists import RankTargets, Tile
-from quatre_tf.ranking.ranks import ranks_from_counts
 from quatre_tf.ranking.tiles import CandidateTable, candidate_table, top_k
 from quatre_tf.validation import check_finite
 from saved_models.calibration import Calibration

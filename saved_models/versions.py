@@ -5,13 +5,13 @@ import os
 import pathlib
 import tempfile
 from collections.abc import Callable
+from typing import Any
 
 import tensorflow as tf
 
 from quatre_tf.errors import DataError
 from quatre_tf.paths import user_path
-from saved_models.scorer import Scorer
-from saved_models.signatures import signatures
+from saved_models.scorer import Outputs, Scorer
 from saved_models.storage import writing
 from saved_models.warm_up import write_warm_up
 
@@ -44,6 +44,53 @@ def export_scorer(
             write_warm_up(folder)
 
     return publish_version(base_dir, save, version)
+
+
+def signatures(scorer: Scorer) -> dict[str, Any]:
+    """Returns the functions to serve, by the name of the signature.
+
+    The optional scalars have the defaults of the methods. They are in the SignatureDef, from which
+    TensorFlow Serving fills in what a gRPC request leaves out, and in the graph, so that a session
+    need not feed them. In Python the methods of what `tf.saved_model.load` returns have them too;
+    only its `signatures[name](...)` asks for every input.
+    """
+    # A SavedModel records defaults that are tensors, and no tensor may exist at import: tf.config
+    # has to come before the first.
+    top_k, yes, no = tf.constant(10), tf.constant(True), tf.constant(False)
+
+    @tf.function(input_signature=scorer.predict_tails.input_signature)
+    def predict_tails(
+        head: tf.Tensor,
+        relation: tf.Tensor,
+        top_k: tf.Tensor = top_k,
+        filtered: tf.Tensor = yes,
+        type_constrained: tf.Tensor = no,
+    ) -> Outputs:
+        return scorer.predict_tails(head, relation, *_scalars(top_k, filtered, type_constrained))
+
+    @tf.function(input_signature=scorer.predict_heads.input_signature)
+    def predict_heads(
+        relation: tf.Tensor,
+        tail: tf.Tensor,
+        top_k: tf.Tensor = top_k,
+        filtered: tf.Tensor = yes,
+        type_constrained: tf.Tensor = no,
+    ) -> Outputs:
+        return scorer.predict_heads(relation, tail, *_scalars(top_k, filtered, type_constrained))
+
+    return {
+        "serving_default": predict_tails,
+        "predict_tails": predict_tails,
+        "predict_heads": predict_heads,
+        "score_triples": scorer.score_triples,
+        "rank_tails": scorer.rank_tails,
+        "rank_heads": scorer.rank_heads,
+    }
+
+
+def _scalars(*options: tf.Tensor) -> list[tf.Tensor]:
+    """Refuses other shapes: a session does not compare them with those of the signature."""
+    return [tf.ensure_shape(option, []) for option in options]
 
 
 def publish_version(

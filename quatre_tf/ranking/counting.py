@@ -1,4 +1,10 @@
-"""Counts competitors tile by tile, for filtered ranks.
+"""Filtered ranks: competitors are counted tile by tile, and counts become ranks.
+
+A rank is 1 + the number of competitors with a better score. The other known answers of a query do
+not compete; they are looked up in a sorted index, so the filter costs as much as there are known
+answers and never a dense `[batch, num_entities]` mask. Equal scores are counted separately, and a
+tie policy says how they count. Scores that are not finite raise an error: every comparison with NaN
+is false, so a broken model would get perfect ranks. The steps of a tile:
 
 1. The scores of the known answers become minus infinity: they do not compete.
 2. Each score becomes a code: 1 if it is better than the target's, 4096 if equal, 0 if worse.
@@ -30,15 +36,17 @@ from quatre_tf.ranking.entity_lists import (
     Tile,
     competing_targets,
     distinct_lists,
+    leading_widths,
+    map_targets,
     mask_members,
     member_masks,
     sum_members,
 )
-from quatre_tf.ranking.targets import leading_widths, map_targets
 from quatre_tf.ranking.tiles import ROW_MULTIPLE, CandidateTable, any_sizes, scan_tiles
 from quatre_tf.similarities import DOT, Similarity
-from quatre_tf.validation import check_positive
+from quatre_tf.validation import check_choice, check_positive
 
+TIE_POLICIES = ("optimistic", "realistic", "pessimistic")
 # Found by measurement: smaller tiles pay for more operations, larger ones leave the cache.
 ENTITY_TILE = 3072
 QUERY_TILE = 512
@@ -54,22 +62,24 @@ _MAX_SWEEPS = 3
 _BATCH_MULTIPLE = 64
 
 
-def tile_bytes(width: int, entity_tile: int = ENTITY_TILE, query_tile: int = QUERY_TILE) -> int:
-    """Returns the memory in bytes that `count_better` may take at most, beside its arguments.
+def ranks_from_counts(
+    better: tf.Tensor, equal: tf.Tensor, tie_policy: str = "realistic"
+) -> tf.Tensor:
+    """Returns ranks `[batch]` float64 from the counts of competitors.
 
     Args:
-        width: Floats per embedding.
-        entity_tile: Entities scored at once.
-        query_tile: Queries scored at once.
+        better: `[batch]`, competitors with a better score.
+        equal: `[batch]`, competitors with the same score.
+        tie_policy: `"optimistic"` puts the target before its equals (rank `1 + better`),
+            `"pessimistic"` behind them (`1 + better + equal`), `"realistic"` in their middle
+            (`1 + better + equal / 2`, the mean of the two).
+
+    Raises:
+        ValueError: The policy is unknown.
     """
-    scores = entity_tile * query_tile
-    # Scores, codes, and for a close look at them their flags; then the filter in the worst case,
-    # all entities known: two int64 per place, once as ranges and once as indices, and a zero.
-    per_score = 4 + 4 + 1 + 2 * 16 + 4
-    # Two constrained sets with a relation per query, as scatter and as its copy.
-    masks = 2 * 4 * (2 * query_tile + 1) * entity_tile
-    queries = 4 * query_tile * (4 * width + query_tile)
-    return scores * per_score + masks + queries
+    check_choice("tie_policy", tie_policy, TIE_POLICIES)
+    share = {"optimistic": 0.0, "realistic": 0.5, "pessimistic": 1.0}[tie_policy]
+    return 1.0 + tf.cast(better, tf.float64) + share * tf.cast(equal, tf.float64)
 
 
 def count_better(

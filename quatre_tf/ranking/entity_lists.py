@@ -1,16 +1,23 @@
-"""Lists of entities in a tile of scores: known answers, and the members of candidate sets.
+"""What a tile of scores is compared with: targets, known answers, and members of candidate sets.
 
 A tile has the scores of consecutive entities for some queries. It is named by the int64 triple
 `(start, limit, num_entities)`: its first entity, that after its last, and how many there are.
 Lists are ascending int64 keys `list * num_entities + entity`; a list of -1 is empty.
+
+A query may have several targets. Their tensors are `[depth, batch]`; queries with more targets come
+first, so those with a second or third one are leading columns of the scores.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 Tile = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
+
+# Of leading columns: comparing is compiled for each width.
+_WIDTHS = (64, 128, 256, 512)
 
 
 class RankTargets(NamedTuple):
@@ -148,3 +155,56 @@ def sum_members(codes: tf.Tensor, masks: tf.Tensor, slots: tf.Tensor) -> tf.Tens
     slots = slots[:, : tf.shape(codes)[1]]
     picked = tf.gather(tf.transpose(sums), tf.transpose(slots), batch_dims=1)
     return tf.cast(tf.transpose(picked), tf.int32)
+
+
+def leading_widths(is_asked: tf.Tensor) -> tf.Tensor:
+    """Returns `[depth]` int32: how many leading queries have all the d-th targets.
+
+    Args:
+        is_asked: `[depth, batch]` bool, where there is a target.
+    """
+    batch = tf.shape(is_asked)[1]
+    needed = tf.reduce_max(tf.where(is_asked, tf.range(batch) + 1, 0), axis=1)
+    enough = tf.where(tf.constant(_WIDTHS) >= needed[:, tf.newaxis], _WIDTHS, batch)
+    return tf.minimum(tf.reduce_min(enough, axis=1), batch)
+
+
+def map_targets(
+    count: Callable[..., tuple[tf.Tensor, ...]],
+    given: list[tf.Tensor],
+    widths: tf.Tensor,
+    num_results: int,
+) -> list[tf.Tensor]:
+    """Counts for the first targets of all queries, then for the second ones, and so on.
+
+    Args:
+        count: Is given the d-th rows of `given`, each `[width]`, and returns int32 tensors
+            `[rows, columns]`, where `columns` is the width or a fraction of it.
+        given: `[depth, batch]` each.
+        widths: `[depth]`, of `leading_widths`.
+        num_results: How many tensors `count` returns.
+
+    Returns:
+        These tensors, each for all targets, `[rows, depth, columns]` with `batch` columns or that
+        fraction of it; 0 beyond the width.
+    """
+    batch = tf.shape(given[0])[1]
+
+    def of_depth(arguments: tuple[tf.Tensor, ...]) -> list[tf.Tensor]:
+        *rows, width = arguments
+        found = count(*(row[:width] for row in rows))
+        sizes = [tf.shape(counts)[1] for counts in found]
+        # A replica may have no queries at all.
+        return [
+            tf.pad(counts, [[0, 0], [0, size * batch // tf.maximum(width, 1) - size]])
+            for counts, size in zip(found, sizes, strict=True)
+        ]
+
+    # One after the other: each uses all cores.
+    found = tf.map_fn(
+        of_depth,
+        (*given, widths),
+        parallel_iterations=1,
+        fn_output_signature=[tf.TensorSpec([None, None], tf.int32)] * num_results,
+    )
+    return [tf.transpose(counts, [1, 0, 2]) for counts in found]

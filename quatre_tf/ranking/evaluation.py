@@ -9,8 +9,8 @@ from quatre_tf.data.candidate_sets import CANDIDATE_SETS, unseen_answers
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
 from quatre_tf.ranking.breakdowns import Breakdowns, adjusted_mean_rank_index
+from quatre_tf.ranking.counting import TIE_POLICIES
 from quatre_tf.ranking.evaluator import Evaluator
-from quatre_tf.ranking.ranks import TIE_POLICIES
 from quatre_tf.ranking.results import UNSEEN_ANSWERS, Results, Row
 from quatre_tf.ranking.split_ranks import SIDES, SplitRanks
 from quatre_tf.ranking.statistics import sign_flip_p_values

@@ -8,7 +8,7 @@ import tensorflow as tf
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, TrainingError
 from quatre_tf.model import KGEModel
-from quatre_tf.ranking.counting import NOT_FINITE, tile_bytes
+from quatre_tf.ranking.counting import ENTITY_TILE, NOT_FINITE, QUERY_TILE
 from quatre_tf.ranking.results import Results
 from quatre_tf.ranking.sides import RankingSide
 from quatre_tf.ranking.split_ranks import Counts, SplitRanks
@@ -23,7 +23,7 @@ class Evaluator:
 
     Args:
         graph: The graph.
-        tie_policy: How equal scores count (`quatre_tf.ranking.ranks.TIE_POLICIES`).
+        tie_policy: How equal scores count (`quatre_tf.ranking.counting.TIE_POLICIES`).
         seed: Of the samples drawn with `max_triples`.
         candidates: Candidate sets (`quatre_tf.data.candidate_sets.CANDIDATE_SETS`).
         strategy: Its replicas share the queries; None: the default strategy.
@@ -138,3 +138,19 @@ def _check_not_constant(sides: Sequence[Counts]) -> None:
             "mean nothing. It may have collapsed to zero: train it again with a smaller --l2, "
             "--n3 or --dura."
         )
+
+
+def tile_bytes(width: int) -> int:
+    """Returns the memory in bytes that counting may take at most, in addition to its arguments.
+
+    Args:
+        width: Floats per embedding.
+    """
+    scores = ENTITY_TILE * QUERY_TILE
+    # Scores, codes and flags of the finite check; then the filter in the worst case, all entities
+    # known: two int64 per place, once as ranges and once as indices, and a zero.
+    per_score = 4 + 4 + 1 + 2 * 16 + 4
+    # Two constrained sets with a relation per query, as scatter and as its copy.
+    masks = 2 * 4 * (2 * QUERY_TILE + 1) * ENTITY_TILE
+    queries = 4 * QUERY_TILE * (4 * width + QUERY_TILE)
+    return scores * per_score + masks + queries

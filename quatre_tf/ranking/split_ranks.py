@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from quatre_tf.metrics import rank_values
-from quatre_tf.ranking.ranks import ranks_from_counts
+from quatre_tf.ranking.counting import ranks_from_counts
 from quatre_tf.ranking.results import METRICS, Row
 from quatre_tf.ranking.statistics import bootstrap_intervals
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 from quatre_tf.data.candidate_sets import slot_entities
 from quatre_tf.data.known_triples import index_heads, index_tails
 from quatre_tf.metrics import rank_metrics
-from quatre_tf.ranking import ranks as ranking
+from quatre_tf.ranking import counting as ranking
 from quatre_tf.ranking.counting import count_better
 from quatre_tf.ranking.entity_lists import RankTargets
 from quatre_tf.ranking.tiles import candidate_table

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf.ranking import ranks as ranking
+from quatre_tf.ranking import counting as ranking
 from quatre_tf.ranking.tiles import top_k
 from quatre_tf.similarities import DOT
 from tests.quatre_tf.ranking.counting import count

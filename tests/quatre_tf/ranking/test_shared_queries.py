@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quatre_tf.ranking.shared_queries import of_one_depth, share_queries
+from quatre_tf.ranking.tile_runner import of_one_depth, share_queries
 
 
 @given(st.lists(st.integers(0, 9), max_size=60), st.integers(1, 5))
