@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from datasets.graph_report import describe
-from datasets.input_files import InputTriples, find_files, read_files
 from datasets.output_folder import REPORT, OutputFolder
 from datasets.progress import status
+from datasets.readers.input_files import InputTriples, find_files, read_files
+from datasets.readers.text_format import Format
 from datasets.splitting import SplitOptions, split_triples
-from datasets.text_format import Format
 from datasets.triples import write_triples
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
@@ -32,7 +32,7 @@ class Source:
     """What to read.
 
     Attributes:
-        path: A file, or a folder of files (`datasets.input_files.find_files`).
+        path: A file, or a folder of files (`datasets.readers.input_files.find_files`).
         labels: A file of labels, if it is not in the folder.
         format: What is known about delimited text.
         keep_literals: Whether literals of RDF become entities.

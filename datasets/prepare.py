@@ -54,8 +54,8 @@ def main(argv: Sequence[str]) -> None:
     del argv
     from datasets.custom_dataset import Source, prepare
     from datasets.graph_report import description_text
+    from datasets.readers.text_format import Format
     from datasets.splitting import SplitOptions
-    from datasets.text_format import Format
 
     known = Format(_DELIMITER.value, _COLUMNS.value, _HEADER.value, _STRIP.value)
     source = Source(_INPUT.value, _LABELS.value, known, _KEEP_LITERALS.value)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from datasets.gunzip import Gunzip
+from datasets.readers.gunzip import Gunzip
 from quatre_tf.data.vocabulary import as_strings
 from quatre_tf.errors import DataError
 from quatre_tf.paths import check_regular

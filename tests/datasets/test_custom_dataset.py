@@ -9,9 +9,9 @@ import pytest
 
 from datasets import catalog, custom_dataset
 from datasets.custom_dataset import Source, prepare
-from datasets.input_files import find_files, read_files
+from datasets.readers.input_files import find_files, read_files
+from datasets.readers.text_format import Format
 from datasets.splitting import SplitOptions
-from datasets.text_format import Format
 from datasets.triples import write_triples
 from quatre_tf.errors import DataError
 

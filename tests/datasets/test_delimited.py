@@ -1,7 +1,7 @@
 import pytest
 
-from datasets.delimited import read_columns
-from datasets.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
+from datasets.readers.delimited import read_columns
+from datasets.readers.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
 from quatre_tf.errors import DataError
 
 ABC = [("a", "r", "b"), ("c", "r", "d")]

@@ -2,9 +2,9 @@ import gzip
 
 import pytest
 
-from datasets import gunzip
-from datasets.gunzip import Gunzip
-from datasets.rdf import read_rdf
+from datasets.readers import gunzip
+from datasets.readers.gunzip import Gunzip
+from datasets.readers.rdf import read_rdf
 from datasets.triples import read_bytes
 from quatre_tf.errors import DataError
 

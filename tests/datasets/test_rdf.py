@@ -3,7 +3,7 @@ import gzip
 
 import pytest
 
-from datasets.rdf import read_rdf
+from datasets.readers.rdf import read_rdf
 from quatre_tf.errors import DataError
 
 E = "http://example.org/"

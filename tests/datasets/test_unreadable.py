@@ -10,10 +10,10 @@ import pytest
 
 from datasets import catalog
 from datasets.custom_dataset import Source, prepare
-from datasets.delimited import read_columns
-from datasets.input_files import find_files
-from datasets.rdf import read_rdf
-from datasets.text_format import TRIPLE_ROLES
+from datasets.readers.delimited import read_columns
+from datasets.readers.input_files import find_files
+from datasets.readers.rdf import read_rdf
+from datasets.readers.text_format import TRIPLE_ROLES
 from datasets.triples import read_triples
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.labels import read_labels

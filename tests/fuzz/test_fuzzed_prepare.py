@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from datasets.catalog import read_graph
 from datasets.custom_dataset import Source, prepare
-from datasets.delimited import read_columns
-from datasets.rdf import read_rdf
+from datasets.readers.delimited import read_columns
+from datasets.readers.rdf import read_rdf
+from datasets.readers.text_format import TRIPLE_ROLES, Format
 from datasets.splitting import SplitOptions
-from datasets.text_format import TRIPLE_ROLES, Format
 from quatre_tf.data.encoding import SPLITS
 from tests.fuzz.attempts import attempt
 from tests.fuzz.budget import fuzz

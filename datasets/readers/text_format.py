@@ -79,7 +79,7 @@ class Layout:
 
 
 def detect(data: bytes, origin: str, roles: Mapping[str, str], given: Format = UNKNOWN) -> Layout:
-    """Tells the format of a text from its first lines; see `datasets.delimited.read_columns`."""
+    """Detects the format of a text from its first lines; see `delimited.read_columns`."""
     # Any number of empty lines may come first.
     sample = data.lstrip(b"\r\n")[:_SAMPLE_BYTES].decode("utf-8", errors="replace")
     delimiter = DELIMITERS.get(given.delimiter or "", given.delimiter)

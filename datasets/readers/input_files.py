@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from datasets.delimited import read_columns
-from datasets.rdf import FORMATS, RdfTriples, read_rdf
-from datasets.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
+from datasets.readers.delimited import read_columns
+from datasets.readers.rdf import FORMATS, RdfTriples, read_rdf
+from datasets.readers.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
 from datasets.triples import STANDARD_INPUT
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.errors import DataError
@@ -98,7 +98,7 @@ def find_files(source: str | os.PathLike, labels: str | os.PathLike | None = Non
 
 
 def read_files(files: InputFiles, given: Format, *, keep_literals: bool = False) -> InputTriples:
-    """Reads them; see `datasets.delimited.read_columns` and `datasets.rdf.read_rdf`."""
+    """Reads them; see `delimited.read_columns` and `rdf.read_rdf`."""
     labels, notes = _read_labels(files.labels, given)
     paths = [path for paths in files.parts.values() for path in paths]
     several = sum(_kind(path) in FORMATS for path in paths) > 1

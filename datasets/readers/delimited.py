@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from datasets.text_format import UNKNOWN, Format, Layout, detect, numbered_rows, shown
+from datasets.readers.text_format import UNKNOWN, Format, Layout, detect, numbered_rows, shown
 from datasets.triples import BYTE_ORDER_MARK, STANDARD_INPUT, read_bytes, without_mark
 from quatre_tf.errors import DataError
 

@@ -18,7 +18,7 @@ from xml.parsers import expat
 import numpy as np
 import pyarrow as pa
 
-from datasets.gunzip import Gunzip
+from datasets.readers.gunzip import Gunzip
 from datasets.triples import COLUMNS
 from quatre_tf.errors import DataError
 from quatre_tf.paths import check_regular, printable

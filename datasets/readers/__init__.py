@@ -1,0 +1,1 @@
+"""Readers of custom data sets: finding files, delimited text, RDF, gzip."""
