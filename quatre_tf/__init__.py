@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from quatre_tf.layers.score_function import ScoreFunction
     from quatre_tf.losses import LogisticLoss
     from quatre_tf.model import KGEModel, QuatRE, from_tables
-    from quatre_tf.optimizers import SparseAdagrad
+    from quatre_tf.optimizers import SparseAdagrad, SparseAdam
     from quatre_tf.ranking.evaluator import Evaluator
     from quatre_tf.run import Run, load_run
 
@@ -35,6 +35,7 @@ _MODULES = {
     "Run": "quatre_tf.run",
     "ScoreFunction": "quatre_tf.layers.score_function",
     "SparseAdagrad": "quatre_tf.optimizers",
+    "SparseAdam": "quatre_tf.optimizers",
     "VARIANTS": "quatre_tf.layers.relation_rotations",
     "Vocabulary": "quatre_tf.data.vocabulary",
     "from_tables": "quatre_tf.model",
@@ -55,6 +56,7 @@ __all__ = [
     "Run",
     "ScoreFunction",
     "SparseAdagrad",
+    "SparseAdam",
     "Vocabulary",
     "__version__",
     "from_tables",

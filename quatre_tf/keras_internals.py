@@ -3,27 +3,30 @@
 tests/quatre_tf/test_keras_internals.py says what to do when a new Keras changes them.
 """
 
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import tensorflow as tf
 
 Gradient: TypeAlias = "tf.Tensor | tf.IndexedSlices"
 
 
-class SummedGradientsAdagrad(tf.keras.optimizers.Adagrad):
-    """`keras.optimizers.Adagrad` with a hook between the sum over replicas and the update.
+class SummedGradients(tf.keras.optimizers.Optimizer):
+    """A Keras optimizer with a hook between the sum over replicas and the update.
 
     Keras's own hooks come before the sum, with each replica's gradients, or after it, with one
     gradient at a time. A global norm needs all gradients, summed.
     """
 
+    _slot_lists: ClassVar[dict[str, str]] = {}
+
     def transform_summed(self, gradients: list[Gradient]) -> list[Gradient]:
         """Returns the gradients to apply, of all variables, for their sums over the replicas."""
         raise NotImplementedError
 
-    def accumulator(self, variable: Any) -> tf.Variable:
-        """Returns the sums of squares of a variable's gradients; it has the variable's shape."""
-        return self._accumulators[self._get_variable_index(variable)].value
+    def slots(self, variable: Any) -> dict[str, tf.Variable]:
+        """Returns what the optimizer remembers of a variable, by name, in the variable's shape."""
+        index = self._get_variable_index(variable)
+        return {name: getattr(self, slots)[index].value for name, slots in self._slot_lists.items()}
 
     def built_variable(self, variable: Any) -> Any:
         """Returns the variable that `build` was given, of which this one may be a replica."""
@@ -39,3 +42,15 @@ class SummedGradientsAdagrad(tf.keras.optimizers.Adagrad):
             grads_and_vars = super()._all_reduce_sum_gradients(grads_and_vars)
         summed, variables = zip(*grads_and_vars, strict=True)
         return list(zip(self.transform_summed(list(summed)), variables, strict=True))
+
+
+class SummedGradientsAdagrad(SummedGradients, tf.keras.optimizers.Adagrad):
+    """`keras.optimizers.Adagrad` with the hook; a variable has one slot, `accumulator`."""
+
+    _slot_lists: ClassVar[dict[str, str]] = {"accumulator": "_accumulators"}
+
+
+class SummedGradientsAdam(SummedGradients, tf.keras.optimizers.Adam):
+    """`keras.optimizers.Adam` with the hook; a variable has the slots `momentum`, `velocity`."""
+
+    _slot_lists: ClassVar[dict[str, str]] = {"momentum": "_momentums", "velocity": "_velocities"}

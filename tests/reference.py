@@ -77,6 +77,23 @@ def riemannian_adagrad(points, accumulator, gradient, learning_rate):
     return points, accumulator
 
 
+def lazy_adam(variable, moments, gradient, learning_rate, epsilon, step):
+    """One step, the first is number 1 (Kingma and Ba, ICLR 2015, end of section 2).
+
+    Rows whose gradient is zero keep their value and their moments.
+
+    Returns:
+        The new variable and moments `[2, rows, width]`: mean and mean square.
+    """
+    mean = 0.9 * moments[0] + 0.1 * gradient
+    square = 0.999 * moments[1] + 0.001 * gradient**2
+    rate = learning_rate * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+    moved = variable - rate * mean / (np.sqrt(square) + epsilon)
+    has_gradient = np.any(gradient != 0, axis=1, keepdims=True)
+    moments = np.where(has_gradient, np.stack([mean, square]), moments)
+    return np.where(has_gradient, moved, variable), moments
+
+
 # Training. `tables` maps "entity", "relation" and, where they are learned, "head_rotation" and
 # "tail_rotation" to rows [rows, 4n]. An objective takes tables and returns (loss, regularization).
 
@@ -211,23 +228,29 @@ def global_norm(gradients):
     return np.sqrt(sum(np.sum(gradient**2) for gradient in gradients.values()))
 
 
-def training_step(tables, accumulators, objective, *, learning_rate, clip_norm=0.0):
-    """One step of Adagrad; a `clip_norm` bounds the global norm of the gradient.
+def training_step(tables, slots, objective, update, clip_norm=0.0):
+    """One step; a `clip_norm` bounds the global norm of the gradient.
+
+    Args:
+        tables: The tables by name.
+        slots: What the optimizer remembers of each.
+        objective: Of the tables.
+        update: `(table, slot, gradient)` -> the new table and slot.
+        clip_norm: 0 for no bound.
 
     Returns:
-        The new tables and accumulators; the loss, the regularization and the norm of the gradient
-        before clipping, all before the step.
+        The new tables and slots; the loss, the regularization and the norm of the gradient before
+        clipping, all before the step.
     """
     loss, regularization = objective(tables)
     gradients = central_differences(objective, tables)
     norm = global_norm(gradients)
     scale = clip_norm / norm if clip_norm and norm > clip_norm else 1.0
     updates = {
-        name: adagrad(table, accumulators[name], scale * gradients[name], learning_rate, 1e-10)
-        for name, table in tables.items()
+        name: update(table, slots[name], scale * gradients[name]) for name, table in tables.items()
     }
-    tables, accumulators = ({name: pair[i] for name, pair in updates.items()} for i in (0, 1))
-    return tables, accumulators, (loss, regularization, norm)
+    tables, slots = ({name: pair[i] for name, pair in updates.items()} for i in (0, 1))
+    return tables, slots, (loss, regularization, norm)
 
 
 def linear_decay(learning_rate, step, last_step):

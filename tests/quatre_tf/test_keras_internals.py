@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf.keras_internals import SummedGradientsAdagrad
+from quatre_tf.keras_internals import SummedGradientsAdagrad, SummedGradientsAdam
 
 REMEDY = "Keras changed a private method: see the docstring of this file."
 
@@ -32,17 +32,25 @@ def test_keras_has_the_methods(name, parameters):
     assert list(inspect.signature(method).parameters) == parameters, REMEDY
 
 
-def test_adagrad_keeps_its_accumulators_in_the_order_of_the_variables():
-    optimizer = keras.optimizers.Adagrad(initial_accumulator_value=0.25)
+@pytest.mark.parametrize(
+    ("optimizer", "names"),
+    [
+        (SummedGradientsAdagrad, ["accumulator"]),
+        (SummedGradientsAdam, ["momentum", "velocity"]),
+    ],
+)
+def test_keras_has_the_slots_of_each_variable(optimizer, names):
+    optimizer = optimizer()
     variables = [keras.Variable(np.zeros(shape, np.float32)) for shape in ([2, 3], [4])]
     optimizer.build(variables)
-    shapes = [tuple(accumulator.shape) for accumulator in optimizer._accumulators]
-    assert shapes == [(2, 3), (4,)], REMEDY
-    for place, variable in enumerate(variables):
+    for variable in variables:
         # Keras hands `update_step` the variable of TensorFlow.
-        assert optimizer._get_variable_index(variable) == place, REMEDY
-        assert optimizer._get_variable_index(variable.value) == place, REMEDY
-        assert optimizer._trainable_variables[place] is variable, REMEDY
+        for given in (variable, variable.value):
+            assert optimizer.built_variable(given) is variable, REMEDY
+            slots = optimizer.slots(given)
+            assert list(slots) == names, REMEDY
+            for slot in slots.values():
+                assert slot.shape == variable.shape, REMEDY
 
 
 class Recording(SummedGradientsAdagrad):
@@ -67,7 +75,7 @@ def test_apply_gives_all_gradients_to_the_hook_once_and_updates_with_its_result(
     variables = [keras.Variable([0.0]), keras.Variable([0.0])]
     optimizer.apply([tf.constant([3.0]), tf.constant([4.0])], variables)
     assert optimizer.seen == [[[value] for value in seen]], REMEDY
-    sums = [optimizer.accumulator(variable).numpy().tolist() for variable in variables]
+    sums = [optimizer.slots(variable)["accumulator"].numpy().tolist() for variable in variables]
     assert sums == [[(value / 2) ** 2] for value in seen], REMEDY
 
 
@@ -80,7 +88,7 @@ def test_the_hook_comes_after_the_sum_over_replicas(strategy):
     tf.function(lambda: strategy.run(lambda: optimizer.apply([tf.constant([3.0])], [variable])))()
     # The sum over the replicas first, then 1 once.
     expected = (3.0 * strategy.num_replicas_in_sync + 1.0) ** 2
-    assert optimizer.accumulator(variable).numpy().tolist() == [expected], REMEDY
+    assert optimizer.slots(variable)["accumulator"].numpy().tolist() == [expected], REMEDY
 
 
 class Adding(SummedGradientsAdagrad):

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from quatre_tf import KGEModel
-from quatre_tf.optimizers import SparseAdagrad
+from quatre_tf.optimizers import SparseAdagrad, SparseAdam
 from tests import reference
 
 SHAPE = (7, 3)
@@ -48,10 +48,45 @@ def test_dense_gradients_take_the_same_form(rng):
     np.testing.assert_allclose(table.numpy(), expected, rtol=1e-5)
 
 
-def test_rows_without_gradient_keep_their_bits(rng):
+def test_adam_steps(rng):
+    """Sparse steps of other rows each time, with duplicates, then a dense one."""
+    table = variable(rng)
+    expected, moments = table.numpy().astype(np.float64), np.zeros((2, *SHAPE))
+    optimizer = SparseAdam(0.3)
+    ids = [[0, 4, 6], [2, 2, 5, 2, 0], [0]]
+    gradients = [*(slices(rng, some) for some in ids), tf.constant(rng.normal(size=SHAPE))]
+    for step, gradient in enumerate(gradients, start=1):
+        optimizer.apply([gradient], [table])
+        whole = dense(gradient) if isinstance(gradient, tf.IndexedSlices) else gradient.numpy()
+        expected, moments = reference.lazy_adam(expected, moments, whole, 0.3, 1e-8, step)
+    np.testing.assert_allclose(table.numpy(), expected, rtol=1e-4, atol=2e-5)
+    slots = optimizer.slots(table)
+    assert list(slots) == ["momentum", "velocity"]
+    np.testing.assert_allclose(list(slots.values()), moments, rtol=1e-4, atol=1e-7)
+
+
+def test_adam_is_keras_s_where_all_rows_have_a_gradient(rng):
+    start, gradients = rng.normal(size=SHAPE), rng.normal(size=(3, *SHAPE)).astype(np.float32)
+    tables = [keras.Variable(start, dtype="float32") for _ in range(3)]
+    arguments = {"beta_1": 0.8, "beta_2": 0.9, "epsilon": 1e-3}
+    for gradient in gradients:
+        rows = tf.IndexedSlices(tf.constant(gradient), tf.range(SHAPE[0]), tf.constant(SHAPE))
+        given = [tf.constant(gradient), tf.constant(gradient), rows]
+        optimizers = [keras.optimizers.Adam, SparseAdam, SparseAdam]
+        for table, make, value in zip(tables, optimizers, given, strict=True):
+            optimizer = make(0.1, **arguments)
+            optimizer.apply([value], [table])
+    for table in tables[1:]:
+        np.testing.assert_allclose(table.numpy(), tables[0].numpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("make", [SparseAdagrad, SparseAdam])
+def test_rows_without_gradient_keep_their_bits(rng, make):
     table = variable(rng)
     before = table.numpy().copy()
-    SparseAdagrad(0.5).apply([slices(rng, [1, 3, 3])], [table])
+    optimizer = make(0.5)
+    for ids in ([1, 3, 3], [3], [1]):
+        optimizer.apply([slices(rng, ids)], [table])
     untouched = [0, 2, 4, 5, 6]
     np.testing.assert_array_equal(table.numpy()[untouched], before[untouched])
     assert np.all(table.numpy()[[1, 3]] != before[[1, 3]])
@@ -125,8 +160,19 @@ def test_points_of_murp_move_along_geodesics(rng, strategy):
         np.testing.assert_allclose(variable.numpy(), table, rtol=1e-5, atol=1e-6)
 
 
-def test_points_stay_in_the_ball_and_others_where_they_are(rng):
-    model, optimizer = murp(rng), SparseAdagrad(50.0)
+def test_first_steps_of_adam_are_those_of_adagrad_on_the_ball(rng):
+    """Both are the learning rate times the direction."""
+    models = [murp(np.random.default_rng(1)) for _ in range(2)]
+    gradients = [rng.normal(size=v.shape).astype(np.float32) for v in models[0].trainable_variables]
+    for model, optimizer in zip(models, (SparseAdagrad(0.4), SparseAdam(0.4)), strict=True):
+        optimizer.apply([tf.constant(g) for g in gradients], model.trainable_variables)
+    for name, table in models[0].tables().items():
+        np.testing.assert_allclose(models[1].tables()[name], table, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [SparseAdagrad, SparseAdam])
+def test_points_stay_in_the_ball_and_others_where_they_are(rng, make):
+    model, optimizer = murp(rng), make(50.0)
     before = model.tables()
     for _ in range(3):
         gradients = [tf.random.normal(v.shape) for v in model.trainable_variables]
@@ -140,6 +186,15 @@ def test_points_stay_in_the_ball_and_others_where_they_are(rng):
         np.testing.assert_array_equal(tables[name][others], before[name][others])
 
 
+def test_config_of_adam_round_trips():
+    optimizer = SparseAdam(0.2, 0.3, 0.4, 1e-5, global_clipnorm=0.7)
+    copy = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert isinstance(copy, SparseAdam)
+    assert copy.get_config() == optimizer.get_config()
+    with pytest.raises(ValueError, match="Expected amsgrad=False"):
+        SparseAdam(amsgrad=True)
+
+
 def test_config_round_trips():
     optimizer = SparseAdagrad(0.2, 0.3, 1e-5, global_clipnorm=0.7)
     copy = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
@@ -148,8 +203,9 @@ def test_config_round_trips():
     assert (copy.epsilon, copy.global_clipnorm) == (1e-5, 0.7)
 
 
+@pytest.mark.parametrize("make", [SparseAdagrad, SparseAdam])
 @pytest.mark.parametrize("strategy", ["mirrored"], indirect=True)
-def test_replicas_update_as_one(rng, strategy):
+def test_replicas_update_as_one(rng, strategy, make):
     """Each replica gives half of the gradient; norm and update are those of the sum."""
     whole = slices(rng, [1, 4, 1, 6])
     halves = [
@@ -159,7 +215,7 @@ def test_replicas_update_as_one(rng, strategy):
     start = rng.normal(size=SHAPE).astype(np.float32)
     with strategy.scope():
         table = keras.Variable(start)
-        optimizer = SparseAdagrad(0.1, global_clipnorm=0.5)
+        optimizer = make(0.1, global_clipnorm=0.5)
         optimizer.build([table])
 
     @tf.function
@@ -182,8 +238,11 @@ def test_replicas_update_as_one(rng, strategy):
 
     step()
     norm = np.sqrt(np.sum(dense(whole) ** 2))
-    expected, _ = reference.adagrad(
-        start, np.zeros(SHAPE), dense(whole) * min(1, 0.5 / norm), 0.1, 1e-10
+    clipped = dense(whole) * min(1, 0.5 / norm)
+    expected, _ = (
+        reference.adagrad(start, np.zeros(SHAPE), clipped, 0.1, 1e-10)
+        if make is SparseAdagrad
+        else reference.lazy_adam(start, np.zeros((2, *SHAPE)), clipped, 0.1, 1e-8, 1)
     )
     np.testing.assert_allclose(optimizer.gradient_norm.numpy(), norm, rtol=1e-6)
-    np.testing.assert_allclose(table.numpy(), expected, rtol=1e-5)
+    np.testing.assert_allclose(table.numpy(), expected, rtol=1e-4, atol=2e-5)

@@ -48,7 +48,7 @@ class RunState(tf.Module):
 
 
 class Checkpoints:
-    """Saves and restores tables, accumulators, step and `RunState` together.
+    """Saves and restores tables, the optimizer's slots, step and `RunState` together.
 
     The files are the whole truth: a checkpoint is `ckpt-STEP.index` with its data beside it, and
     the last is that of the highest step. What is being written has another name.
@@ -119,7 +119,8 @@ class Checkpoints:
     @property
     def _num_bytes(self) -> int:
         state = self._trainer.state
-        return sum(v.shape.num_elements() * v.dtype.size for v in state["tables"]) * 2
+        parts = [state["tables"], *state["optimizer"].values()]
+        return sum(v.shape.num_elements() * v.dtype.size for part in parts for v in part)
 
     def _names(self) -> list[str]:
         """Returns the checkpoints that are there, the highest step first."""

@@ -164,13 +164,24 @@ class TrainConfig:
         at_least=0,
         at_most=_MAX_COUNT,
     )
+    optimizer: str = setting(
+        "adagrad",
+        help="adagrad; or adam, which moves only the rows with a gradient (lazy Adam).",
+        group="recipe",
+        choices=("adagrad", "adam"),
+    )
     learning_rate: float = setting(
         0.1,
-        help="Learning rate of Adagrad.",
+        help="Learning rate. An --optimizer that is not the preset's has its own default: "
+        "0.1 (adagrad), 0.001 (adam).",
         group="recipe",
         basic=True,
         above=0.0,
-        search={"paper": (0.02, 0.05, 0.1), **dict.fromkeys(_SOFTMAX, LogUniform(0.03, 0.3))},
+        search={
+            "paper": (0.02, 0.05, 0.1),
+            **dict.fromkeys(_SOFTMAX, LogUniform(0.03, 0.3)),
+            "adam": (0.0003, 0.001, 0.003),
+        },
     )
     lr_decay: str = setting(
         "none",

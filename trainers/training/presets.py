@@ -23,6 +23,11 @@ _SOFTMAX: dict[str, Any] = {
     "patience": 0,
 }
 _OF_RECIPE: dict[str, dict[str, Any]] = {"paper": {}, "strong": _SOFTMAX, "sampled": _SOFTMAX}
+# An optimizer takes the learning rate with it.
+_OF_OPTIMIZER: dict[str, dict[str, Any]] = {
+    "adagrad": {"learning_rate": 0.1},
+    "adam": {"learning_rate": 0.001},
+}
 
 # The models with quaternions, by recipe and data set. For the paper's four benchmarks, `paper` has
 # the commands in the README of the reference implementation; the rest was chosen on validation
@@ -180,6 +185,9 @@ def _preset(dataset: str, recipe: str, given: Mapping[str, Any]) -> dict[str, An
     model = given.get("model", TrainConfig.model)
     of_dataset = _OF_MODEL.get(model, {}).get(recipe, {}).get(dataset, {})
     preset = {**_OF_RECIPE.get(recipe, {}), **of_dataset}
+    usual = preset.get("optimizer", TrainConfig.optimizer)
+    if given.get("optimizer", usual) != usual:
+        preset |= _OF_OPTIMIZER.get(given["optimizer"], {})
     return {
         name: value for name, value in preset.items() if SETTINGS[name].is_read_by(recipe, model)
     }

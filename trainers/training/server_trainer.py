@@ -1,7 +1,5 @@
 """The inner loop over parameter servers: tables in shards, steps that workers take on their own."""
 
-from typing import Any
-
 import numpy as np
 import tensorflow as tf
 
@@ -17,11 +15,11 @@ from trainers.training.trainer import Progress, Trainer, make_model
 class ServerTrainer(Trainer):
     """As `trainers.training.trainer.Trainer`, with the tables on parameter servers.
 
-    A table that is large enough is a `ShardedVariable`: consecutive rows on each server, the
-    accumulators beside them. A step reads the rows that occur, on whichever worker is free, and
-    sends their gradients back to the servers, which apply them: the table never crosses the
-    network. Steps of different workers are not in step with one another: each sees the tables as it
-    finds them. With one worker this is the synchronous run.
+    A table that is large enough is a `ShardedVariable`: consecutive rows on each server, with the
+    optimizer's slots. A step reads the rows that occur, on whichever worker is free, and sends
+    their gradients back to the servers, which apply them: the table never crosses the network.
+    Steps of different workers are not in step with one another: each sees the tables as it finds
+    them. With one worker this is the synchronous run.
 
     The coordinator sends the NUMBER of a batch; the worker makes it. A lost worker's step is taken
     again by another one, with the same batch.
@@ -63,16 +61,15 @@ class ServerTrainer(Trainer):
         return _flat(self._shards)
 
     @property
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint holds; see `Trainer.state`."""
+    def _slots(self) -> dict[str, list[tf.Variable]]:
+        """What the optimizer remembers of each table, in shards as the table."""
+        names = self.optimizer.slots(self._shards[0][0])
         return {
-            "tables": [table.value for table in self._trained.trainable_variables],
-            "accumulators": [
-                joined([self.optimizer.accumulator(shard) for shard in shards])
+            name: [
+                joined([self.optimizer.slots(shard)[name] for shard in shards])
                 for shards in self._shards
-            ],
-            "iterations": self.optimizer.iterations.value,
-            "step": self.step,
+            ]
+            for name in names
         }
 
     def rewind(self) -> None:

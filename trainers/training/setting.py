@@ -40,7 +40,7 @@ class Setting:
         models: The models that read it; empty for all.
         resumable: Whether a resumed run may change it, because it does not change what a step
             computes.
-        search: What `quatre tune` tries, by recipe.
+        search: What `quatre tune` tries, by recipe; an optimizer's goes before the recipe's.
     """
 
     help: str

@@ -13,7 +13,7 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
 from quatre_tf.model import KGEModel
 from quatre_tf.objectives.sampled_logistic import compiled_operation
-from quatre_tf.optimizers import SparseAdagrad
+from quatre_tf.optimizers import SparseAdagrad, SparseAdam, SparseOptimizer
 from trainers.training.config import TrainConfig
 from trainers.training.recipes import RECIPES
 
@@ -96,16 +96,22 @@ class Trainer:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What a checkpoint holds: tables and accumulators in the order of the model.
+        """What a checkpoint holds: tables and the optimizer's slots, in the order of the model.
 
         The same under every strategy, so that a checkpoint of one restores under another.
         """
         return {
-            "tables": [table.value for table in self._variables],
-            "accumulators": [self.optimizer.accumulator(table) for table in self._variables],
+            "tables": [table.value for table in self._trained.trainable_variables],
+            "optimizer": self._slots,
             "iterations": self.optimizer.iterations.value,
             "step": self.step,
         }
+
+    @property
+    def _slots(self) -> dict[str, list[tf.Variable]]:
+        """What the optimizer remembers of each table, by the name of the slot."""
+        found = [self.optimizer.slots(table) for table in self._variables]
+        return {name: [slots[name] for slots in found] for name in found[0]}
 
     def rewind(self) -> None:
         """Makes the next batch that of `step`; call it after a checkpoint was restored."""
@@ -174,8 +180,9 @@ def make_model(config: TrainConfig, graph: Graph) -> KGEModel:
         raise ConfigError(f"--model={config.model}: {error}") from error
 
 
-def _make_optimizer(config: TrainConfig, last_step: tf.Variable) -> SparseAdagrad:
+def _make_optimizer(config: TrainConfig, last_step: tf.Variable) -> SparseOptimizer:
     learning_rate: Any = config.learning_rate
     if config.lr_decay == "linear":
         learning_rate = LinearDecay(config.learning_rate, last_step)
-    return SparseAdagrad(learning_rate, global_clipnorm=config.clip_norm or None)
+    optimizer = SparseAdam if config.optimizer == "adam" else SparseAdagrad
+    return optimizer(learning_rate, global_clipnorm=config.clip_norm or None)

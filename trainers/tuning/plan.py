@@ -78,7 +78,7 @@ class Search:
         preset = presets.resolve(self.dataset, self.recipe, self.settings)
         # A regulariser that the preset has: most sums of two would be too much.
         return {
-            name: values
+            name: SETTINGS[name].search.get(preset.optimizer, values)
             for name, values in SPACES[self.recipe].items()
             if name not in REGULARIZERS or getattr(preset, name)
         }

@@ -30,7 +30,9 @@ _SOFTMAX = {
 CONFIGS = {
     "paper": _COMMON,
     "strong": dataclasses.replace(_COMMON, recipe="strong", **_SOFTMAX),
-    "sampled": dataclasses.replace(_COMMON, recipe="sampled", num_candidates=7, **_SOFTMAX),
+    "sampled": dataclasses.replace(
+        _COMMON, recipe="sampled", num_candidates=7, optimizer="adam", **_SOFTMAX
+    ),
 }
 
 
@@ -53,8 +55,8 @@ def train(recipe, strategy, *, resumed_from=None, saved_to=None, at_once=0):
         at_once: Steps that are taken after that in one call.
 
     Returns:
-        `losses`, `regularizations` and `norms` [steps]; `tables-i`, `accumulators-i` and the ranks
-        of the test split after the steps; `late`: the mean loss of the steps taken at once.
+        `losses`, `regularizations` and `norms` [steps]; `tables-i`, `optimizer/SLOT-i` and the
+        ranks of the test split after the steps; `late`: the mean loss of the steps taken at once.
     """
     graph = random_graph()
     trainer = make_trainer(CONFIGS[recipe], graph, strategy)
@@ -72,8 +74,11 @@ def train(recipe, strategy, *, resumed_from=None, saved_to=None, at_once=0):
         "ranks": [ranks.ranks("all", side) for side in ("head", "tail")],
         **{
             f"{kind}-{i}": value.numpy()
-            for kind in ("tables", "accumulators")
-            for i, value in enumerate(trainer.state[kind])
+            for kind, values in [
+                ("tables", trainer.state["tables"]),
+                *((f"optimizer/{name}", slot) for name, slot in trainer.state["optimizer"].items()),
+            ]
+            for i, value in enumerate(values)
         },
         "late": trainer.train(at_once).loss if at_once else 0.0,
     }

@@ -19,10 +19,10 @@ def resumed(run_dir, *more):
 
 
 def state(run_dir):
-    """All tables and accumulators of the last checkpoint."""
+    """All tables and slots of the optimizer in the last checkpoint."""
     reader = tf.train.load_checkpoint(str(run_dir / "checkpoints"))
     names = reader.get_variable_to_shape_map()
-    names = [name for name in names if name.startswith(("tables", "accumulators"))]
+    names = [name for name in names if name.startswith(("tables", "optimizer"))]
     return {name: reader.get_tensor(name) for name in names}
 
 

@@ -32,8 +32,8 @@ def assert_same(found, expected):
         assert len(found[name]) == STEPS
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-5, err_msg=name)
     np.testing.assert_array_equal(found["ranks"], expected["ranks"])
-    for name in (name for name in expected if name.startswith(("tables", "accumulators"))):
-        # Adagrad's first step is that of the sign: it makes rounding near 0 visible.
+    for name in (name for name in expected if name.startswith(("tables", "optimizer"))):
+        # The first step of Adagrad and Adam is that of the sign: it makes rounding near 0 visible.
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-4, err_msg=name)
 
 
@@ -104,7 +104,7 @@ def test_parameter_server(recipe, two_servers, expected):
 def test_a_sharded_checkpoint_holds_whole_tables_and_accumulators(two_servers):
     found, folder = two_servers
     reader = tf.train.load_checkpoint(f"{folder}-paper")
-    for kind in ("tables", "accumulators"):
+    for kind in ("tables", "optimizer/accumulator"):
         for i, rows in enumerate((31, 4, 4, 4)):
             saved = reader.get_tensor(f"{kind}/{i}/.ATTRIBUTES/VARIABLE_VALUE")
             assert saved.shape == (rows, 12)

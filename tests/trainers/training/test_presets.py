@@ -28,6 +28,15 @@ def test_given_settings_go_over_the_preset():
     assert (config.embedding_dim, config.seed, config.epochs) == (8, 7, 8000)
 
 
+def test_an_optimizer_that_is_not_the_preset_s_has_its_own_learning_rate():
+    preset = presets.resolve("wn18rr", "strong", {})
+    assert (preset.optimizer, preset.learning_rate) == ("adagrad", 0.2)
+    assert presets.resolve("wn18rr", "strong", {"optimizer": "adagrad"}) == preset
+    assert presets.resolve("wn18rr", "strong", {"optimizer": "adam"}).learning_rate == 0.001
+    given = {"optimizer": "adam", "learning_rate": 0.01}
+    assert presets.resolve("wn18rr", "strong", given).learning_rate == 0.01
+
+
 @pytest.mark.parametrize("dataset", [*BENCHMARKS, "countries", "folder"])
 def test_strong_presets(dataset):
     config = presets.resolve(dataset, "strong", {})

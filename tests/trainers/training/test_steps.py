@@ -52,8 +52,7 @@ class Reference:
     def __init__(self, config, graph, trainer):
         self._config, self._graph, self._trainer = config, graph, trainer
         self.tables = wiring.tables_of(trainer, config)
-        zeros = {name: np.zeros(table.shape) for name, table in self.tables.items()}
-        self.accumulators, self.step = zeros, 0
+        self.slots, self.step = wiring.slots_of(trainer, config), 0
 
     def train(self):
         """Takes a step; returns loss, regularization and gradient norm."""
@@ -61,12 +60,13 @@ class Reference:
         if config.lr_decay == "linear":
             last_step = config.epochs * config.steps_per_epoch
             rate = reference.linear_decay(rate, self.step, last_step)
-        self.tables, self.accumulators, seen = reference.training_step(
-            self.tables,
-            self.accumulators,
-            self.objective(self.step),
-            learning_rate=rate,
-            clip_norm=config.clip_norm,
+        update = functools.partial(reference.adagrad, learning_rate=rate, epsilon=1e-10)
+        if config.optimizer == "adam":
+            update = functools.partial(
+                reference.lazy_adam, learning_rate=rate, epsilon=1e-8, step=self.step + 1
+            )
+        self.tables, self.slots, seen = reference.training_step(
+            self.tables, self.slots, self.objective(self.step), update, config.clip_norm
         )
         self.step += 1
         return seen
@@ -124,7 +124,7 @@ def all_queries(graph):
 
 def assert_same_state(trainer, config, expected):
     for found, wanted, rtol in (
-        (wiring.accumulators_of(trainer, config), expected.accumulators, 1e-3),
+        (wiring.slots_of(trainer, config), expected.slots, 1e-3),
         (wiring.tables_of(trainer, config), expected.tables, 1e-4),
     ):
         for name, values in wanted.items():
@@ -167,6 +167,7 @@ VARIATIONS = {
     "clipping": ("strong", ("--clip_norm=0.1",)),
     "quate, sampled": ("sampled", ("--model=quate", "--reciprocal=false")),
     "no decay": ("sampled", ("--lr_decay=none",)),
+    "adam": ("sampled", ("--optimizer=adam", "--learning_rate=0.01")),
 }
 
 

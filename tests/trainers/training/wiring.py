@@ -102,9 +102,12 @@ def tables_of(trainer, config):
     return _named(trainer.state["tables"], config)
 
 
-def accumulators_of(trainer, config):
-    """The sums of squared gradients by name, in float64."""
-    return _named(trainer.state["accumulators"], config)
+def slots_of(trainer, config):
+    """What the optimizer remembers of each table in float64; two slots are `[2, rows, width]`."""
+    slots = [_named(values, config) for values in trainer.state["optimizer"].values()]
+    if len(slots) == 1:
+        return slots[0]
+    return {name: np.stack([slot[name] for slot in slots]) for name in slots[0]}
 
 
 def _named(variables, config):

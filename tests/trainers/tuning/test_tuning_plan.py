@@ -71,6 +71,12 @@ def test_the_docs_have_the_spaces():
     assert documented == spaces
 
 
+def test_adam_has_learning_rates_of_its_own():
+    search = Search("umls", "strong", settings={"optimizer": "adam"})
+    assert search.space["learning_rate"] == (0.0003, 0.001, 0.003)
+    assert search.space.keys() == Search("umls", "strong").space.keys()
+
+
 def test_more_trials_begin_with_the_same_and_another_seed_draws_others():
     four = points(Search("umls", "strong", trials=4))
     assert points(Search("umls", "strong", trials=9))[:4] == four
