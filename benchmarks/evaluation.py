@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> None:
     from datasets import catalog
     from quatre_tf.ranking.evaluation import evaluate_run
     from quatre_tf.ranking.evaluator import Evaluator
-    from quatre_tf.run import Run
+    from quatre_tf.runs.run import Run
 
     graph = catalog.load(_DATASET.value, manual_dir=_MANUAL_DIR.value)
     model = measure.trained_model(graph, _EMBEDDING_DIM.value, _EPOCHS.value)

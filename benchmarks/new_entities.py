@@ -27,7 +27,7 @@ from trainers.training import presets
 
 if TYPE_CHECKING:
     from quatre_tf.data.graph import Graph
-    from quatre_tf.run import Run
+    from quatre_tf.runs.run import Run
 
 _DATASET = flags.DEFINE_string("dataset", "fb15k237", "Name or folder, as for `quatre fit`.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
@@ -118,7 +118,7 @@ def _hold_out(graph: "Graph", least: int) -> np.ndarray:
 def _train_both(graph: "Graph", held_out: np.ndarray) -> tuple["Run", "Run"]:
     """Returns a model trained without the held-out entities, and one trained with them."""
     from quatre_tf.data.encoding import SPLITS
-    from quatre_tf.run import load_run
+    from quatre_tf.runs.run import load_run
     from trainers.training.fitting import fit
 
     given = {"embedding_dim": _EMBEDDING_DIM.value, "epochs": _EPOCHS.value}

@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _run(run_dir: str) -> dict[str, Any]:
-    from quatre_tf.run import load_run
+    from quatre_tf.runs.run import load_run
 
     trained = load_run(run_dir)
     name, shape = trained.graph.name, list(trained.model.entities.embeddings.shape)

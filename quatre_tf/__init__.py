@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from quatre_tf.model import KGEModel, QuatRE, from_tables
     from quatre_tf.optimizers import SparseAdagrad, SparseAdam
     from quatre_tf.ranking.evaluator import Evaluator
-    from quatre_tf.run import Run, load_run
+    from quatre_tf.runs.run import Run, load_run
+    from quatre_tf.runs.training import train
 
 _MODULES = {
     "Evaluator": "quatre_tf.ranking.evaluator",
@@ -32,7 +33,7 @@ _MODULES = {
     "QuatRE": "quatre_tf.model",
     "QuaternionEmbedding": "quatre_tf.layers.embedding",
     "RelationRotations": "quatre_tf.layers.relation_rotations",
-    "Run": "quatre_tf.run",
+    "Run": "quatre_tf.runs.run",
     "ScoreFunction": "quatre_tf.layers.score_function",
     "SparseAdagrad": "quatre_tf.optimizers",
     "SparseAdam": "quatre_tf.optimizers",
@@ -40,7 +41,8 @@ _MODULES = {
     "Vocabulary": "quatre_tf.data.vocabulary",
     "from_tables": "quatre_tf.model",
     "labelled_triples": "quatre_tf.data.labelled_triples",
-    "load_run": "quatre_tf.run",
+    "load_run": "quatre_tf.runs.run",
+    "train": "quatre_tf.runs.training",
 }
 
 __all__ = [
@@ -62,6 +64,7 @@ __all__ = [
     "from_tables",
     "labelled_triples",
     "load_run",
+    "train",
 ]
 
 

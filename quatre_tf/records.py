@@ -1,6 +1,7 @@
 """The records that a run answers with."""
 
 import dataclasses
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -64,8 +65,13 @@ class Records(list[T]):
         Raises:
             ImportError: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("`to_pandas` needs pandas: `pip install pandas`.") from error
-        return pd.DataFrame([vars(record) for record in self])
+        return data_frame(map(vars, self))
+
+
+def data_frame(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Returns a `pandas.DataFrame`; ImportError if pandas is not installed."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("`to_pandas` needs pandas: `pip install pandas`.") from error
+    return pd.DataFrame(list(rows))

@@ -17,7 +17,7 @@ from datasets.program import import_tensorflow, run_program
 
 if TYPE_CHECKING:
     from quatre_tf.data.graph import Graph
-    from quatre_tf.run import Run
+    from quatre_tf.runs.run import Run
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
 _TRIPLES = flags.DEFINE_string(
@@ -54,7 +54,7 @@ def main(argv: Sequence[str]) -> None:
     import_tensorflow()
     import numpy as np
 
-    from quatre_tf.run import load_run
+    from quatre_tf.runs.run import load_run
     from saved_models.calibrating import calibration_of
     from saved_models.new_entities import add_entities
     from saved_models.scorer import build_scorer

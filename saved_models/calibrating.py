@@ -16,7 +16,7 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.data.negatives import Corruption
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
-from quatre_tf.run import Run
+from quatre_tf.runs.run import Run
 from saved_models import platt, reliability
 from saved_models.calibration import Calibration, Fitted, load_calibration, save_calibration
 

@@ -24,7 +24,7 @@ def main(argv: Sequence[str]) -> None:
     """Translates the flags."""
     del argv
     import_tensorflow()
-    from quatre_tf.run import load_run
+    from quatre_tf.runs.run import load_run
     from saved_models.calibrating import calibration_of
     from saved_models.scorer import build_scorer
     from saved_models.versions import export_scorer

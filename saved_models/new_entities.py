@@ -34,7 +34,7 @@ from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.tiles import top_k
-from quatre_tf.run import Run
+from quatre_tf.runs.run import Run
 from quatre_tf.similarities import DOT
 from quatre_tf.validation import check_positive
 

@@ -35,8 +35,8 @@ def run(module, arguments, folder, timeout=600):
 
 
 def type_in(command, folder):
-    """As `run` of a line: `quatre PROGRAM ...` or `python -m MODULE ...`."""
-    first, second, *rest = shlex.split(command)
+    """As `run` of a line, or of its words: `quatre PROGRAM ...` or `python -m MODULE ...`."""
+    first, second, *rest = shlex.split(command) if isinstance(command, str) else command
     if first == "quatre":
         return run(MODULES[second], rest, folder)
     assert (first, second) == ("python", "-m"), command

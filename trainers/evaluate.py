@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> None:
     import_tensorflow()
     from datasets.progress import progress
     from quatre_tf.ranking.evaluation import Options, evaluate_runs
-    from quatre_tf.run import load_run
+    from quatre_tf.runs.run import load_run
     from trainers.reporting.evaluation_tables import whole_evaluation
     from trainers.reporting.formatting import peak_memory
 

@@ -53,7 +53,7 @@ def main(argv: Sequence[str]) -> None:
     # Before TensorFlow: a file that cannot be read is told at once.
     lines = read_lines(_QUERIES.value) if _QUERIES.value else []
     import_tensorflow()
-    from quatre_tf.run import load_run
+    from quatre_tf.runs.run import load_run
     from trainers.prediction.predicting import Options
     from trainers.prediction.reports import report_answers, report_missing
 

@@ -15,7 +15,7 @@ from quatre_tf.ranking.results import UNSEEN_ANSWERS, Results, Row
 from quatre_tf.ranking.split_ranks import SIDES, SplitRanks
 from quatre_tf.ranking.statistics import sign_flip_p_values
 from quatre_tf.ranking.tile_runner import Progress, without_progress
-from quatre_tf.run import Run
+from quatre_tf.runs.run import Run
 
 # Metrics of two tie policies that differ by no more are reported once.
 _SAME = 1e-4

@@ -11,6 +11,7 @@ import pathlib
 from typing import Any, NamedTuple
 
 from quatre_tf.errors import DataError
+from quatre_tf.records import data_frame
 
 METRICS = ("mr", "mrr", "hits@1", "hits@3", "hits@10")
 AMRI = "amri"
@@ -65,7 +66,7 @@ class Results:
         split: The split.
         num_triples: Its triples.
         tie_policy: How equal scores count where a row is not about another policy.
-        rows: The figures; `pandas.DataFrame(results.rows)` makes a data frame of them.
+        rows: The figures.
     """
 
     split: str
@@ -135,6 +136,10 @@ class Results:
     def groups(self, group_by: str) -> dict[str, int]:
         """Returns the parts of the split and their numbers of triples, such as the relations."""
         return {row.group: row.num_triples for row in self.rows if row.group_by == group_by}
+
+    def to_pandas(self) -> Any:
+        """Returns a `pandas.DataFrame` of the rows; ImportError if pandas is not installed."""
+        return data_frame(row._asdict() for row in self.rows)
 
     def to_json(self) -> str:
         """Returns the table as JSON, one row a line.

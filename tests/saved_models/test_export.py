@@ -10,7 +10,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from quatre_tf.errors import DataError
-from quatre_tf.run import save_best
+from quatre_tf.runs.best_model import save_best
 from saved_models.versions import export_scorer
 from tests.serving import load_python
 

@@ -13,7 +13,7 @@ import pytest
 
 from quatre_tf import QuatRE
 from quatre_tf.errors import DataError
-from quatre_tf.run import BEST_MODEL, load_model, save_best
+from quatre_tf.runs.best_model import BEST_MODEL, load_model, save_best
 
 WEIGHTS = "model.weights.h5"
 

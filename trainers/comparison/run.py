@@ -11,7 +11,7 @@ from quatre_tf.atomic_files import write_text
 from quatre_tf.ranking.evaluation import Options, difference_rows, unseen_answer_rows
 from quatre_tf.ranking.results import Results, Row
 from quatre_tf.ranking.split_ranks import SplitRanks
-from quatre_tf.run import Run, load_run
+from quatre_tf.runs.run import Run, load_run
 from trainers.comparison.plan import Comparison
 from trainers.comparison.text import COSTS, comparison_text, paper_rows
 from trainers.reporting.rendering import write_csv

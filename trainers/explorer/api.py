@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from quatre_tf.errors import DataError
-from quatre_tf.run import load_run
+from quatre_tf.runs.run import load_run
 from trainers.explorer import figures
 from trainers.explorer.entity_facts import EntityFacts
 from trainers.explorer.search import EntitySearch

@@ -18,7 +18,7 @@ from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import ConfigError, DataError
 from quatre_tf.layers.relation_rotations import RelationRotations
 from quatre_tf.model import KGEModel, from_tables
-from quatre_tf.run import save_best
+from quatre_tf.runs.best_model import save_best
 from trainers.importing import openke_files
 from trainers.importing.openke_tables import Embeddings, embeddings_of
 from trainers.training import presets

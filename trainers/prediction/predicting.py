@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.data.encoding import SPLITS
-from quatre_tf.run import Run
+from quatre_tf.runs.run import Run
 from saved_models.calibrating import calibration_of
 from saved_models.scorer import Outputs, build_scorer
 from trainers.prediction.explaining import Evidence, Explainer

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from datasets.triples import COLUMNS
-from quatre_tf.run import Run
+from quatre_tf.runs.run import Run
 from saved_models.calibrating import calibration_of
 from trainers.prediction.explaining import Evidence, Explainer
 from trainers.prediction.formats import Block, Report

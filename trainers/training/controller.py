@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from quatre_tf.errors import TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
-from quatre_tf.run import BEST_MODEL, save_best
+from quatre_tf.runs.best_model import BEST_MODEL, save_best
 from saved_models.storage import writing
 from trainers.reporting import formatting
 from trainers.reporting.progress_bar import TrainingBar

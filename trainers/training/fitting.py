@@ -21,7 +21,8 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
-from quatre_tf.run import Run, load_model
+from quatre_tf.runs.best_model import load_model
+from quatre_tf.runs.run import Run
 from saved_models.calibrating import calibrate
 from saved_models.scorer import build_scorer
 from saved_models.storage import writing

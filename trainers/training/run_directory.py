@@ -14,7 +14,7 @@ import filelock
 from quatre_tf.atomic_files import write_text
 from quatre_tf.data.graph import Graph, stored_fingerprint
 from quatre_tf.errors import ConfigError, DataError
-from quatre_tf.run import BEST_MODEL, GRAPH
+from quatre_tf.runs.best_model import BEST_MODEL, GRAPH
 from trainers.training.config import TrainConfig
 
 

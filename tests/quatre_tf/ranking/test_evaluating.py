@@ -9,7 +9,7 @@ from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.errors import ConfigError
 from quatre_tf.ranking.evaluation import Options, evaluate_run, evaluate_runs
 from quatre_tf.ranking.evaluator import Evaluator
-from quatre_tf.run import Run
+from quatre_tf.runs.run import Run
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 
 SIDES = ("both", "head", "tail")

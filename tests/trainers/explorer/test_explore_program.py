@@ -11,7 +11,7 @@ import urllib.request
 import pytest
 
 from quatre_tf.errors import ConfigError
-from quatre_tf.run import GRAPH, save_best
+from quatre_tf.runs.best_model import GRAPH, save_best
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.explorer import server
 from trainers.training.config import TrainConfig

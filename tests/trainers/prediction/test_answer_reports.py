@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from quatre_tf.run import Run
+from quatre_tf.runs.run import Run
 from saved_models.calibration import Calibration
 from saved_models.platt import Curves
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model

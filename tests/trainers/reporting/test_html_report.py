@@ -17,7 +17,7 @@ from datasets import catalog
 from quatre_tf import QuatRE
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, UnknownNameError
-from quatre_tf.run import save_best
+from quatre_tf.runs.best_model import save_best
 from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.reporting.log_lines import train_line, valid_line, write_lines
 from trainers.reporting.html_report import check_extra, entity_map, report

@@ -13,7 +13,8 @@ from PIL import Image
 
 from datasets import catalog
 from quatre_tf import QuatRE
-from quatre_tf.run import Run, save_best
+from quatre_tf.runs.best_model import save_best
+from quatre_tf.runs.run import Run
 from saved_models.calibrating import calibrate
 from trainers.reporting.html_report import reliability
 

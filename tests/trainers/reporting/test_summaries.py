@@ -10,7 +10,7 @@ from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.hparams import metadata
 
 from quatre_tf.ranking.results import Results
-from quatre_tf.run import load_run
+from quatre_tf.runs.run import load_run
 from tests.trainers.conftest import read_records
 from tests.trainers.reporting.summary_events import read_tensors, read_values
 from trainers.reporting.tensorboard.final import HPARAMS_FOLDER

@@ -12,7 +12,7 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, DataError, TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
-from quatre_tf.run import load_run
+from quatre_tf.runs.run import load_run
 from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.conftest import read_records
 from tests.trainers.training.survival import state

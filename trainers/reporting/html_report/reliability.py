@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.ranking import statistics
-from quatre_tf.run import Run
+from quatre_tf.runs.run import Run
 from saved_models.calibrating import NUM_NEGATIVES, calibration_of, labelled_scores
 from saved_models.calibration import Calibration
 from saved_models.platt import logistic

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from quatre_tf.atomic_files import write_text
 from quatre_tf.ranking.evaluation import Options, evaluate_runs
 from quatre_tf.ranking.results import Results
-from quatre_tf.run import Run
+from quatre_tf.runs.run import Run
 from trainers.reporting import evaluation_tables as tables
 from trainers.reporting.formatting import SIDE_TITLES, shorten
 from trainers.reporting.html_report import page, reliability

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tensorboard.plugins.hparams import api
 
 from quatre_tf.ranking.results import Results
-from quatre_tf.run import Run
+from quatre_tf.runs.run import Run
 from trainers.reporting.evaluation_tables import overall
 from trainers.reporting.rendering import as_markdown
 from trainers.reporting.tensorboard.projector import write_projector

@@ -12,44 +12,28 @@ import functools
 import json
 import os
 import pathlib
-import zipfile
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
-import keras
 import numpy as np
-import tensorflow as tf
 
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.paths import user_path
 from quatre_tf.ranking.cosines import Cosines
-from quatre_tf.ranking.counting import ranks_from_counts
-from quatre_tf.ranking.entity_lists import Tile, mask_members
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
-from quatre_tf.ranking.sides import RankingSide
-from quatre_tf.ranking.tile_runner import TileRunner
-from quatre_tf.ranking.tiles import CandidateTable, top_k
 from quatre_tf.records import Answer, Neighbor, RankedTriple, Records
-from quatre_tf.validation import check_choice, check_finite, check_positive
+from quatre_tf.runs.answering import Answerer
+from quatre_tf.runs.best_model import CONFIG, GRAPH, load_model
+from quatre_tf.runs.programs import run_program
+from quatre_tf.runs.questions import Names, ids_or_all, question_ids, triple_ids
+from quatre_tf.validation import check_choice, check_positive
 
-CONFIG = "config.json"
-GRAPH = "graph"
-BEST_MODEL = pathlib.PurePath("best", "model.keras")
-
-# A name, or one for each question.
-Names: TypeAlias = str | Sequence[str]
-
-_MEMBERS = {"config.json", "metadata.json", "model.weights.h5"}
-# Where version 1 had its models, as their files say.
-_VERSION_1 = "quatre_tf.models."
 # Questions answered at once: more of them are answered no faster.
 _BATCH = 256
-_TRIPLES = tf.TensorSpec([None, 3], tf.int32)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -118,10 +102,10 @@ class Run:
             ValueError: `top_k` is not a positive integer.
         """
         check_positive("top_k", top_k)
-        side, triples, is_single = self._questions(head, relation, tail)
+        side, triples, is_single = question_ids(self.graph, head, relation, tail)
         answers: list[Records[Answer]] = []
         for start in range(0, len(triples), _BATCH):
-            found = self._best(side, triples[start : start + _BATCH], top_k, filtered)
+            found = self._answerer.best(side, triples[start : start + _BATCH], top_k, filtered)
             answers += (self._answers(*row) for row in zip(*found, strict=True))
         return answers[0] if is_single else answers
 
@@ -135,7 +119,7 @@ class Run:
             DataError: They are not triples of names.
             UnknownNameError: A name is not in the graph.
         """
-        return self._scores(self._triple_ids(triples)).numpy()
+        return self._answerer.scores(triple_ids(self.graph, triples)).numpy()
 
     def rank(self, triples: Any) -> Records[RankedTriple]:
         """Returns the filtered ranks of the heads and tails of triples among all entities.
@@ -149,11 +133,8 @@ class Run:
             DataError: As for `score`.
             UnknownNameError: As for `score`.
         """
-        ids = self._triple_ids(triples)
-        ranks = {}
-        for name, side in self._sides.items():
-            (better,), (equal,) = self._runner.run(self._table, side, ids)
-            ranks[name] = ranks_from_counts(better, equal).numpy().tolist()
+        ids = triple_ids(self.graph, triples)
+        ranks = {side: self._answerer.ranks(side, ids) for side in ("head", "tail")}
         entities, relations = self.graph.entities.names, self.graph.relations.names
         columns = entities[ids[:, 0]], relations[ids[:, 1]], entities[ids[:, 2]]
         rows = zip(*columns, ranks["head"], ranks["tail"], strict=True)
@@ -169,7 +150,7 @@ class Run:
         Raises:
             UnknownNameError: A name is not in the graph.
         """
-        return np.array(np.asarray(self._table.rows)[_ids(self.graph.entities, names)])
+        return np.array(np.asarray(self._answerer.table.rows)[ids_or_all(self.graph.entities, names)])
 
     def relation_embeddings(self, names: Names | None = None) -> dict[str, np.ndarray]:
         """Returns copies of the rows of relations, by the name of the score function's table.
@@ -182,7 +163,7 @@ class Run:
         Raises:
             UnknownNameError: A name is not in the graph.
         """
-        function, ids = self.model.score_function, _ids(self.graph.relations, names)
+        function, ids = self.model.score_function, ids_or_all(self.graph.relations, names)
         return {
             name: np.array(
                 function.tables[name].numpy().reshape(-1, *shape)[: self.graph.num_relations][ids]
@@ -208,8 +189,8 @@ class Run:
             DataError: As for `predict`.
             UnknownNameError: As for `predict`.
         """
-        side, triples, is_single = self._questions(head, relation, tail)
-        queries = self._runner.queries(side, tf.constant(triples)).numpy()
+        side, triples, is_single = question_ids(self.graph, head, relation, tail)
+        queries = self._answerer.queries(side, triples)
         return queries[0] if is_single else queries
 
     def neighbors(self, name: str, top_k: int = 10) -> Records[Neighbor]:
@@ -251,110 +232,30 @@ class Run:
             check_choice("candidates", name, CANDIDATE_SETS)
         return Evaluator(self.graph, candidates=candidates).evaluate(self.model, split)
 
-    @functools.cached_property
-    def _runner(self) -> TileRunner:
-        return TileRunner(self.model, tf.distribute.get_strategy())
+    def export(self, path: str | os.PathLike, version: int | None = None) -> pathlib.Path:
+        """Exports the model for TensorFlow Serving, as `quatre export` does.
+
+        Args:
+            path: Folder of the served model; each export is a version in it.
+            version: Number of the version; None: one more than the highest.
+
+        Returns:
+            The folder of the new version.
+
+        Raises:
+            DataError: The version exists, or the folder cannot be written.
+        """
+        flags = {"run_dir": self.run_dir, "output": path, "version": version}
+        *_, last = run_program("export", flags)
+        return pathlib.Path(last.removeprefix("Exported "))
 
     @functools.cached_property
-    def _table(self) -> CandidateTable:
-        """The entity table, read once."""
-        table = self._runner.read_table()
-        check_finite("entities", np.asarray(table.rows))
-        check_finite("relations", self.model.score_function.folded().numpy())
-        return table
-
-    @functools.cached_property
-    def _sides(self) -> dict[str, RankingSide]:
-        """The known triples, indexed once."""
-        return {side: RankingSide.build(self.graph, side, ("all",)) for side in ("head", "tail")}
-
-    @functools.cached_property
-    def _known_keys(self) -> dict[str, tf.Tensor]:
-        return {name: tf.constant(side.known.list_keys) for name, side in self._sides.items()}
+    def _answerer(self) -> Answerer:
+        return Answerer(self.model, self.graph)
 
     @functools.cached_property
     def _cosines(self) -> Cosines:
-        return Cosines(np.asarray(self._table.rows))
-
-    def _questions(
-        self, head: Names | None, relation: Names | None, tail: Names | None
-    ) -> tuple[str, np.ndarray, bool]:
-        """Returns the side to predict, triples `[n, 3]`, and whether it is a single question.
-
-        The ids on the side to predict mean nothing.
-        """
-        if relation is None or (head is None) == (tail is None):
-            names = {"head": head, "relation": relation, "tail": tail}
-            given = " and ".join(name for name, value in names.items() if value is not None)
-            raise DataError(
-                "Expected `relation` and exactly one of `head` and `tail`. "
-                f"Received: {given or 'none of them'}."
-            )
-        side, entity = ("tail", head) if tail is None else ("head", tail)
-        columns = [np.asarray(names, object) for names in (entity, relation)]
-        try:
-            entities, relations = np.broadcast_arrays(*map(np.atleast_1d, columns))
-        except ValueError as error:
-            raise DataError(
-                "Expected as many relations as entities, or a single one. "
-                f"Received: {columns[0].size} entities, {columns[1].size} relations."
-            ) from error
-        ids = self.graph.entities.ids(entities.tolist())
-        triples = np.stack([ids, self.graph.relations.ids(relations.tolist()), ids], axis=1)
-        return side, triples, not any(column.ndim for column in columns)
-
-    def _triple_ids(self, triples: Any) -> np.ndarray:
-        """Returns ids `[n, 3]` int32 of triples of names."""
-        names = np.asarray(triples, object)
-        if not names.size:
-            names = names.reshape(0, 3)
-        if names.ndim != 2 or names.shape[1] != 3:
-            raise DataError(
-                "Expected triples [n, 3] of names: head, relation, tail. "
-                f"Received: {list(names.shape)}."
-            )
-        heads, relations, tails = names.T.tolist()
-        ids = self.graph.entities.ids(heads), self.graph.relations.ids(relations)
-        return np.stack([*ids, self.graph.entities.ids(tails)], axis=1)
-
-    def _best(
-        self, side: str, triples: np.ndarray, k: int, filtered: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns scores and ids, both `[n, min(k, num_entities)]`, best first."""
-        known = self._sides[side].known_lists(triples)
-        rows, keys = self._table.rows, self._known_keys[side]
-        tensors = (
-            *(rows, keys, tf.constant(triples)),
-            tf.constant(known if filtered else np.full_like(known, -1)),
-            tf.constant(min(k, self.graph.num_entities)),
-        )
-        # For any number of questions, so that each side is compiled once.
-        specs = (
-            *(tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in (rows, keys)),
-            *(_TRIPLES, tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.int32)),
-        )
-        scores, ids = self._find_best.get_concrete_function(side, *specs)(*tensors)
-        return scores.numpy(), ids.numpy()
-
-    @tf.function
-    def _find_best(
-        self,
-        side: str,
-        rows: tf.Tensor,
-        known_keys: tf.Tensor,
-        triples: tf.Tensor,
-        known_lists: tf.Tensor,
-        k: tf.Tensor,
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        def mask_known(scores: tf.Tensor, tile: Tile) -> tf.Tensor:
-            return mask_members(scores, known_keys, known_lists, tile)
-
-        similarity = self.model.score_function.similarity
-        return top_k(similarity, rows, self._runner.queries(side, triples), k, mask_known)
-
-    @tf.function(input_signature=[_TRIPLES])
-    def _scores(self, triples: tf.Tensor) -> tf.Tensor:
-        return self.model.score_triples(*tf.unstack(triples, axis=1))
+        return Cosines(np.asarray(self._answerer.table.rows))
 
     def _answers(self, scores: np.ndarray, ids: np.ndarray) -> Records[Answer]:
         # Candidates may run out before `top_k`.
@@ -363,73 +264,6 @@ class Run:
         return Records(
             Answer(name, score, self.graph.labels.get(name))
             for name, score in zip(names, scores[found].tolist(), strict=True)
-        )
-
-
-def _ids(vocabulary: Vocabulary, names: Names | None) -> Any:
-    """Returns what selects the rows of names: all of them, one, or ids `[n]`."""
-    if names is None:
-        return slice(None)
-    return vocabulary.id(names) if isinstance(names, str) else vocabulary.ids(names)
-
-
-def save_best(model: KGEModel, run_dir: pathlib.Path) -> None:
-    """Replaces the best model of a run; the one before stays until the new one is complete."""
-    path = run_dir / BEST_MODEL
-    path.parent.mkdir(exist_ok=True)
-    partial = path.with_name("partial.keras")
-    try:
-        model.save(partial)
-        os.replace(partial, path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
-
-
-def load_model(run_dir: pathlib.Path) -> KGEModel:
-    """Returns the best model of a run; DataError when there is none or it cannot be read."""
-    path = run_dir / BEST_MODEL
-    if not path.is_file():
-        raise DataError(
-            f"{run_dir} holds no trained model: {path} is missing. "
-            "Expected a run of `quatre fit` that has validated at least once."
-        )
-    try:
-        _check_members(path)
-        model = keras.models.load_model(path, compile=False)
-    except DataError:
-        raise
-    # What a damaged file makes of zipfile, h5py, Keras and TensorFlow is a list without an end.
-    except Exception as error:
-        reason = " ".join(str(error).split())
-        raise DataError(
-            f"Cannot read the model {path}: {reason} Expected what `quatre fit` saved: restore it,"
-            " or train again."
-        ) from error
-    if not isinstance(model, KGEModel):
-        raise DataError(f"{path}: expected a KGEModel, received a {type(model).__name__}.")
-    return model
-
-
-def _check_members(path: pathlib.Path) -> None:
-    """Expects the files of a saved model, not compressed: what fits into the file fits in memory.
-
-    Raises:
-        ValueError: The archive holds something else.
-        DataError: It is of version 1.
-    """
-    with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-        unknown = {member.filename for member in members} - _MEMBERS
-        if unknown:
-            raise ValueError(f"It holds {min(unknown)!r} beside {', '.join(sorted(_MEMBERS))}.")
-        if sum(member.file_size for member in members) > path.stat().st_size:
-            raise ValueError("It unpacks to more than its size.")
-        config = json.loads(archive.read("config.json"))
-    if str(config.get("module")).startswith(_VERSION_1):
-        raise DataError(
-            f"The model {path} was saved by version 1, whose weights have another layout. "
-            "Train again."
         )
 
 

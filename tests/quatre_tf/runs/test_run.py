@@ -13,7 +13,7 @@ import quatre_tf
 from quatre_tf.errors import DataError, UnknownNameError
 from quatre_tf.model import KGEModel
 from quatre_tf.records import Answer, Neighbor, RankedTriple
-from quatre_tf.run import BEST_MODEL, save_best
+from quatre_tf.runs.best_model import BEST_MODEL, save_best
 from tests import systems
 from tests.quatre_tf.ranking.small_graph import NUMBERS, SPLITS, small_graph, small_model
 
@@ -218,6 +218,10 @@ def test_evaluate(run):
     assert results.metrics(side="head")["mr"] == np.mean([rank.head_rank for rank in ranks])
     assert results.metrics(side="tail")["mr"] == np.mean([rank.tail_rank for rank in ranks])
     assert results.candidates == ("all", "type_constrained")
+    frame = results.to_pandas().query("metric == 'mr' and candidates == 'all'")
+    assert dict(zip(frame.side, frame.value, strict=True)) == {
+        side: results.metrics(side=side)["mr"] for side in ("both", "head", "tail")
+    }
     with pytest.raises(ValueError, match="`candidates` must be one of 'all'"):
         run.evaluate("test", candidates=["most"])
 
