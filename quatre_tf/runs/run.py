@@ -150,7 +150,9 @@ class Run:
         Raises:
             UnknownNameError: A name is not in the graph.
         """
-        return np.array(np.asarray(self._answerer.table.rows)[ids_or_all(self.graph.entities, names)])
+        return np.array(
+            np.asarray(self._answerer.table.rows)[ids_or_all(self.graph.entities, names)]
+        )
 
     def relation_embeddings(self, names: Names | None = None) -> dict[str, np.ndarray]:
         """Returns copies of the rows of relations, by the name of the score function's table.

@@ -1,0 +1,1 @@
+"""Finished runs from Python: loading, asking, training, exporting."""

@@ -1,0 +1,100 @@
+"""The tensors of a loaded run, and the compiled functions that answer questions by ids."""
+
+import functools
+
+import numpy as np
+import tensorflow as tf
+
+from quatre_tf.data.graph import Graph
+from quatre_tf.model import KGEModel
+from quatre_tf.ranking.counting import ranks_from_counts
+from quatre_tf.ranking.entity_lists import Tile, mask_members
+from quatre_tf.ranking.sides import RankingSide
+from quatre_tf.ranking.tile_runner import TileRunner
+from quatre_tf.ranking.tiles import CandidateTable, top_k
+from quatre_tf.validation import check_finite
+
+_TRIPLES = tf.TensorSpec([None, 3], tf.int32)
+
+
+class Answerer:
+    """Answers questions by ids. Each part is made at its first use.
+
+    Args:
+        model: The model.
+        graph: The graph that it was trained on.
+    """
+
+    def __init__(self, model: KGEModel, graph: Graph):
+        self._model = model
+        self._graph = graph
+
+    @functools.cached_property
+    def _runner(self) -> TileRunner:
+        return TileRunner(self._model, tf.distribute.get_strategy())
+
+    @functools.cached_property
+    def table(self) -> CandidateTable:
+        """The entity table, read once."""
+        table = self._runner.read_table()
+        check_finite("entities", np.asarray(table.rows))
+        check_finite("relations", self._model.score_function.folded().numpy())
+        return table
+
+    @functools.cached_property
+    def _sides(self) -> dict[str, RankingSide]:
+        """The known triples, indexed once."""
+        return {side: RankingSide.build(self._graph, side, ("all",)) for side in ("head", "tail")}
+
+    @functools.cached_property
+    def _known_keys(self) -> dict[str, tf.Tensor]:
+        return {name: tf.constant(side.known.list_keys) for name, side in self._sides.items()}
+
+    def best(
+        self, side: str, triples: np.ndarray, k: int, filtered: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns scores and ids, both `[n, min(k, num_entities)]`, best first."""
+        known = self._sides[side].known_lists(triples)
+        rows, keys = self.table.rows, self._known_keys[side]
+        tensors = (
+            *(rows, keys, tf.constant(triples)),
+            tf.constant(known if filtered else np.full_like(known, -1)),
+            tf.constant(min(k, self._graph.num_entities)),
+        )
+        # For any number of questions, so that each side is compiled once.
+        specs = (
+            *(tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in (rows, keys)),
+            *(_TRIPLES, tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.int32)),
+        )
+        scores, ids = self._find_best.get_concrete_function(side, *specs)(*tensors)
+        return scores.numpy(), ids.numpy()
+
+    @tf.function
+    def _find_best(
+        self,
+        side: str,
+        rows: tf.Tensor,
+        known_keys: tf.Tensor,
+        triples: tf.Tensor,
+        known_lists: tf.Tensor,
+        k: tf.Tensor,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        def mask_known(scores: tf.Tensor, tile: Tile) -> tf.Tensor:
+            return mask_members(scores, known_keys, known_lists, tile)
+
+        similarity = self._model.score_function.similarity
+        return top_k(similarity, rows, self._runner.queries(side, triples), k, mask_known)
+
+    def queries(self, side: str, triples: np.ndarray) -> np.ndarray:
+        """Returns the queries `[n, width]` for the entities on a side of triples `[n, 3]`."""
+        return self._runner.queries(side, tf.constant(triples)).numpy()
+
+    @tf.function(input_signature=[_TRIPLES])
+    def scores(self, triples: tf.Tensor) -> tf.Tensor:
+        """Returns the scores `[n]` of triples `[n, 3]`."""
+        return self._model.score_triples(*tf.unstack(triples, axis=1))
+
+    def ranks(self, side: str, triples: np.ndarray) -> list[float]:
+        """Returns the filtered ranks of the entities on a side of triples `[n, 3]`."""
+        (better,), (equal,) = self._runner.run(self.table, self._sides[side], triples)
+        return ranks_from_counts(better, equal).numpy().tolist()

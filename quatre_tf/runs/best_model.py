@@ -1,0 +1,79 @@
+"""The files of a run that questions need, and its best model."""
+
+import json
+import os
+import pathlib
+import zipfile
+
+import keras
+
+from quatre_tf.errors import DataError
+from quatre_tf.model import KGEModel
+
+CONFIG = "config.json"
+GRAPH = "graph"
+BEST_MODEL = pathlib.PurePath("best", "model.keras")
+
+_MEMBERS = {"config.json", "metadata.json", "model.weights.h5"}
+# Where version 1 had its models, as their files say.
+_VERSION_1 = "quatre_tf.models."
+
+
+def save_best(model: KGEModel, run_dir: pathlib.Path) -> None:
+    """Replaces the best model of a run; the one before stays until the new one is complete."""
+    path = run_dir / BEST_MODEL
+    path.parent.mkdir(exist_ok=True)
+    partial = path.with_name("partial.keras")
+    try:
+        model.save(partial)
+        os.replace(partial, path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def load_model(run_dir: pathlib.Path) -> KGEModel:
+    """Returns the best model of a run; DataError when there is none or it cannot be read."""
+    path = run_dir / BEST_MODEL
+    if not path.is_file():
+        raise DataError(
+            f"{run_dir} holds no trained model: {path} is missing. "
+            "Expected a run of `quatre fit` that has validated at least once."
+        )
+    try:
+        _check_members(path)
+        model = keras.models.load_model(path, compile=False)
+    except DataError:
+        raise
+    # What a damaged file makes of zipfile, h5py, Keras and TensorFlow is a list without an end.
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise DataError(
+            f"Cannot read the model {path}: {reason} Expected what `quatre fit` saved: restore it,"
+            " or train again."
+        ) from error
+    if not isinstance(model, KGEModel):
+        raise DataError(f"{path}: expected a KGEModel, received a {type(model).__name__}.")
+    return model
+
+
+def _check_members(path: pathlib.Path) -> None:
+    """Expects the files of a saved model, not compressed: what fits into the file fits in memory.
+
+    Raises:
+        ValueError: The archive holds something else.
+        DataError: It is of version 1.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        unknown = {member.filename for member in members} - _MEMBERS
+        if unknown:
+            raise ValueError(f"It holds {min(unknown)!r} beside {', '.join(sorted(_MEMBERS))}.")
+        if sum(member.file_size for member in members) > path.stat().st_size:
+            raise ValueError("It unpacks to more than its size.")
+        config = json.loads(archive.read("config.json"))
+    if str(config.get("module")).startswith(_VERSION_1):
+        raise DataError(
+            f"The model {path} was saved by version 1, whose weights have another layout. "
+            "Train again."
+        )
