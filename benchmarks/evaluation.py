@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> None:
     del argv
     import_tensorflow()
     from datasets import catalog
-    from quatre_tf.ranking.evaluation import evaluate_run
+    from quatre_tf.ranking.evaluation import evaluate_runs
     from quatre_tf.ranking.evaluator import Evaluator
     from quatre_tf.runs.run import Run
 
@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> None:
     calls = {
         "plain": lambda: evaluator.evaluate(model, "test"),
         "first": lambda: Evaluator(graph).evaluate(model, "test"),
-        "whole": lambda: evaluate_run(trained),
+        "whole": lambda: evaluate_runs({"": trained}),
         "products": measure.ranking_products(model.entities.embeddings.value, num_queries),
     }
     peak_before = measure.peak_memory()

@@ -11,8 +11,8 @@ from quatre_tf.version import __version__
 
 if TYPE_CHECKING:
     from quatre_tf.callbacks import FilteredRanking
+    from quatre_tf.data.batches import labelled_triples
     from quatre_tf.data.graph import Graph
-    from quatre_tf.data.labelled_triples import labelled_triples
     from quatre_tf.data.vocabulary import Vocabulary
     from quatre_tf.layers.embedding import QuaternionEmbedding
     from quatre_tf.layers.relation_rotations import VARIANTS, RelationRotations
@@ -40,7 +40,7 @@ _MODULES = {
     "VARIANTS": "quatre_tf.layers.relation_rotations",
     "Vocabulary": "quatre_tf.data.vocabulary",
     "from_tables": "quatre_tf.model",
-    "labelled_triples": "quatre_tf.data.labelled_triples",
+    "labelled_triples": "quatre_tf.data.batches",
     "load_run": "quatre_tf.runs.run",
     "train": "quatre_tf.runs.training",
 }

@@ -1,4 +1,4 @@
-"""The walls between the rooms (docs/design.md)."""
+"""Import rules of the packages (docs/design.md)."""
 
 import ast
 import pathlib
@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 ROOT = pathlib.Path(__file__).parent.parent
-# What each room may import of the project.
+# The packages of the project that each package may import.
 MAY_IMPORT = {
     "quatre_tf": {"quatre_tf"},
     "datasets": {"datasets", "quatre_tf"},
@@ -26,11 +26,11 @@ def imported_modules(path):
             yield node.module
 
 
-@pytest.mark.parametrize("room", MAY_IMPORT)
-def test_imports_point_down(room):
-    files = sorted((ROOT / room).rglob("*.py"))
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_imports_point_down(package):
+    files = sorted((ROOT / package).rglob("*.py"))
     assert files
-    forbidden = (set(MAY_IMPORT) | {"tests"}) - MAY_IMPORT[room]
+    forbidden = (set(MAY_IMPORT) | {"tests"}) - MAY_IMPORT[package]
     offences = [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in files

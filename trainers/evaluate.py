@@ -26,13 +26,6 @@ _TIE_POLICY = flags.DEFINE_enum(
 _COMPARE_RUN_DIR = flags.DEFINE_string(
     "compare_run_dir", None, "Another run on the same graph: is this one better, and how surely?"
 )
-_MEMORY_LIMIT_MB = flags.DEFINE_integer(
-    "memory_limit_mb",
-    None,
-    "What ranking may take beside the model, in MiB. It needs little and the same at any limit; "
-    "less than that is refused.",
-    lower_bound=1,
-)
 _SEED = flags.DEFINE_integer("seed", 1, "Of intervals and p values.")
 _OUTPUT = flags.DEFINE_string("output", None, "Also write the figures to this JSON file.")
 
@@ -48,9 +41,7 @@ def main(argv: Sequence[str]) -> None:
     from trainers.reporting.evaluation_tables import whole_evaluation
     from trainers.reporting.formatting import peak_memory
 
-    options = Options(
-        _SPLIT.value, _TIE_POLICY.value, candidates, _SEED.value, _MEMORY_LIMIT_MB.value, progress
-    )
+    options = Options(_SPLIT.value, _TIE_POLICY.value, candidates, _SEED.value, progress)
     names = filter(None, (_RUN_DIR.value, _COMPARE_RUN_DIR.value))
     runs = {name: load_run(name) for name in names}
     results = evaluate_runs(runs, options, _COMPARE_RUN_DIR.value)

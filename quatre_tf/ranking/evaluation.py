@@ -30,7 +30,6 @@ class Options:
         tie_policy: How equal scores count.
         candidates: Candidate sets.
         seed: Seed of resamples and sign flips.
-        memory_limit_mb: See `Evaluator`.
         progress: See `Evaluator`.
         group_intervals: Whether each relation and category gets intervals too.
     """
@@ -39,7 +38,6 @@ class Options:
     tie_policy: str = "realistic"
     candidates: tuple[str, ...] = CANDIDATE_SETS
     seed: int = 1
-    memory_limit_mb: int | None = None
     progress: Progress = without_progress
     group_intervals: bool = False
 
@@ -49,14 +47,8 @@ class Options:
             graph,
             self.tie_policy,
             candidates=self.candidates,
-            memory_limit_mb=self.memory_limit_mb,
             progress=self.progress,
         )
-
-
-def evaluate_run(trained: Run, options: Options | None = None) -> Results:
-    """Evaluates the best weights of a run; see `evaluate_runs`."""
-    return evaluate_runs({"": trained}, options)
 
 
 def evaluate_runs(
@@ -75,8 +67,7 @@ def evaluate_runs(
         and the differences from the baseline.
 
     Raises:
-        ConfigError: The runs are on different graphs, there is only the baseline, or the memory
-            limit is too low.
+        ConfigError: The runs are on different graphs, or there is only the baseline.
         TrainingError: A model has no ranks.
     """
     options = options or Options()

@@ -6,9 +6,9 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.data.graph import Graph
-from quatre_tf.errors import ConfigError, TrainingError
+from quatre_tf.errors import TrainingError
 from quatre_tf.model import KGEModel
-from quatre_tf.ranking.counting import ENTITY_TILE, NOT_FINITE, QUERY_TILE
+from quatre_tf.ranking.counting import NOT_FINITE
 from quatre_tf.ranking.results import Results
 from quatre_tf.ranking.sides import RankingSide
 from quatre_tf.ranking.split_ranks import Counts, SplitRanks
@@ -27,8 +27,6 @@ class Evaluator:
         seed: Of the samples drawn with `max_triples`.
         candidates: Candidate sets (`quatre_tf.data.candidate_sets.CANDIDATE_SETS`).
         strategy: Its replicas share the queries; None: the default strategy.
-        memory_limit_mb: What ranking may take beside the model and the graph, in MiB; None: what
-            it needs.
         progress: Shows how far a ranking is, such as `datasets.progress.progress`.
     """
 
@@ -39,13 +37,12 @@ class Evaluator:
         seed: int = 1,
         candidates: Sequence[str] = ("all",),
         strategy: tf.distribute.Strategy | None = None,
-        memory_limit_mb: int | None = None,
         progress: Progress = without_progress,
     ):
         self._graph, self._tie_policy, self._seed = graph, tie_policy, seed
         self._candidates = tuple(candidates)
         self._strategy = strategy or tf.distribute.get_strategy()
-        self._memory_limit_mb, self._progress = memory_limit_mb, progress
+        self._progress = progress
         self._runner: TileRunner | None = None
         self._sides = [RankingSide.build(graph, side, candidates) for side in ("head", "tail")]
 
@@ -71,11 +68,9 @@ class Evaluator:
             max_triples: Rank only so many, drawn once by the seed: the same ones at every call.
 
         Raises:
-            ConfigError: The memory limit is below what is needed.
             TrainingError: A score is NaN or infinite, or all candidates of every query score alike.
         """
         triples = self._triples(split, max_triples)
-        self._check_memory(model.score_function.entity_width)
         runner = self._runner_of(model)
         table = runner.read_table()
         try:
@@ -110,17 +105,6 @@ class Evaluator:
             triples = triples[np.sort(rng.choice(len(triples), max_triples, replace=False))]
         return triples
 
-    def _check_memory(self, width: int) -> None:
-        tiles = self._strategy.num_replicas_in_sync * tile_bytes(width)
-        needed = tiles + sum(side.nbytes for side in self._sides)
-        least = -(-needed // 2**20)
-        if self._memory_limit_mb is not None and self._memory_limit_mb < least:
-            raise ConfigError(
-                f"--memory_limit_mb must be at least {least} for this graph and model: the tiles "
-                "and the filter take so much beside the model. "
-                f"Received: {self._memory_limit_mb}."
-            )
-
 
 def _counts(found: np.ndarray, side: RankingSide, triples: np.ndarray) -> dict[str, Counts]:
     """Returns the counts of each candidate set."""
@@ -138,19 +122,3 @@ def _check_not_constant(sides: Sequence[Counts]) -> None:
             "mean nothing. It may have collapsed to zero: train it again with a smaller --l2, "
             "--n3 or --dura."
         )
-
-
-def tile_bytes(width: int) -> int:
-    """Returns the memory in bytes that counting may take at most, in addition to its arguments.
-
-    Args:
-        width: Floats per embedding.
-    """
-    scores = ENTITY_TILE * QUERY_TILE
-    # Scores, codes and flags of the finite check; then the filter in the worst case, all entities
-    # known: two int64 per place, once as ranges and once as indices, and a zero.
-    per_score = 4 + 4 + 1 + 2 * 16 + 4
-    # Two constrained sets with a relation per query, as scatter and as its copy.
-    masks = 2 * 4 * (2 * QUERY_TILE + 1) * ENTITY_TILE
-    queries = 4 * QUERY_TILE * (4 * width + QUERY_TILE)
-    return scores * per_score + masks + queries

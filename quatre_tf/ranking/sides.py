@@ -53,12 +53,6 @@ class RankingSide:
         """The candidate sets in the order of the counts: all entities first, asked for or not."""
         return ("all", *self.constraints)
 
-    @property
-    def nbytes(self) -> int:
-        """The memory of the index in bytes."""
-        known = (self.known.keys, self.known.row_splits, self.known.list_keys)
-        return sum(array.nbytes for array in (*known, self.set_keys))
-
     def targets(self, triples: np.ndarray) -> np.ndarray:
         """Returns the answers [n] int64 of triples [n, 3]."""
         return triples[:, _COLUMNS[self.name]].astype(np.int64)

@@ -7,7 +7,7 @@ import pytest
 
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.errors import ConfigError
-from quatre_tf.ranking.evaluation import Options, evaluate_run, evaluate_runs
+from quatre_tf.ranking.evaluation import Options, evaluate_runs
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.runs.run import Run
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
@@ -23,7 +23,7 @@ def trained():
 
 @pytest.fixture
 def results(trained):
-    return evaluate_run(trained)
+    return evaluate_runs({"": trained})
 
 
 def test_every_figure_has_one_row(results):
@@ -77,7 +77,7 @@ def test_all_tie_policies_are_there_when_they_differ(results):
 
 def test_tie_policies_are_left_out_when_they_agree(trained):
     model = small_model(a=1.5, b=2.25, c=2.5, d=-1, e=0.5)
-    results = evaluate_run(dataclasses.replace(trained, model=model))
+    results = evaluate_runs({"": dataclasses.replace(trained, model=model)})
     assert {row.tie_policy for row in results.rows} == {"realistic"}
 
 
@@ -113,10 +113,10 @@ def test_runs_that_cannot_be_compared(trained):
 
 def test_intervals_of_groups_only_if_wanted(trained, results):
     assert results.select(group_by="relation")[0].low is None
-    results = evaluate_run(trained, Options(group_intervals=True))
+    results = evaluate_runs({"": trained}, Options(group_intervals=True))
     for row in results.select(group_by="category"):
         assert row.low <= row.value <= row.high
 
 
 def test_the_same_seed_gives_the_same_results(trained, results):
-    assert evaluate_run(trained, Options(seed=1)) == results
+    assert evaluate_runs({"": trained}, Options(seed=1)) == results

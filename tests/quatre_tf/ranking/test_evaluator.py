@@ -9,7 +9,7 @@ from quatre_tf import QuatRE
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.vocabulary import Vocabulary
-from quatre_tf.errors import ConfigError, TrainingError
+from quatre_tf.errors import TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.tile_runner import TileRunner
 from tests import reference
@@ -179,20 +179,6 @@ def test_a_model_that_was_ranked_is_not_kept(random_graph):
     del model
     gc.collect()
     assert table() is None
-
-
-def test_ranks_are_the_same_bit_for_bit_at_any_memory_limit(random_graph):
-    model = QuatRE(3100, 5, 8)
-    free = Evaluator(random_graph, candidates=CANDIDATE_SETS).rank(model, "test")
-    for limit in (128, 200, 10_000):
-        evaluator = Evaluator(random_graph, candidates=CANDIDATE_SETS, memory_limit_mb=limit)
-        assert_same(evaluator.rank(model, "test"), free)
-
-
-def test_a_memory_limit_that_cannot_be_kept_is_refused(random_graph):
-    evaluator = Evaluator(random_graph, memory_limit_mb=8)
-    with pytest.raises(ConfigError, match=r"--memory_limit_mb must be at least \d+ .*Received: 8"):
-        evaluator.rank(QuatRE(3100, 5, 8), "test")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 
-from quatre_tf.ranking import counting, evaluator, tiles
+from quatre_tf.ranking import counting, tiles
 from quatre_tf.similarities import DOT
 from tests.quatre_tf.ranking.counting import cases, count, naive
 
@@ -90,10 +90,6 @@ def test_ranks_are_never_taken_from_low_precision(dtype):
     queries, table = tf.ones([1, 4], dtype), tf.ones([3, 4], dtype)
     with pytest.raises(TypeError, match=f"float32 tables. Received: {dtype.name} queries"):
         counting.count_better(queries, tiles.candidate_table(table), None)
-
-
-def test_memory_of_a_tile_does_not_grow_with_the_graph():
-    assert evaluator.tile_bytes(width=1024) < 128 * 2**20
 
 
 @pytest.mark.parametrize("batch", [0, 1, 3, 17])
