@@ -1,4 +1,4 @@
-"""Warnings about a graph that a person can act on: what it is, what it does, what to do."""
+"""Actionable warnings about a graph: the problem, its effect, and what to do."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from quatre_tf.paths import printable
 
 # Train triples below which a relation is hardly learned.
 _FEW = 10
-# Shares from which leaked triples, and from which entities with one triple, are worth a word.
+# Shares of leaked triples and of entities with one triple that deserve a warning.
 _LEAKED = 0.05
 _ONE_TRIPLE = 0.1
 # Half width of a 95 % interval of Hits@10, in points, above which figures say little.

@@ -32,14 +32,14 @@ def load(
             `./umls` for the folder.
         data_dir: Where prepared benchmarks are kept; default: `TFDS_DATA_DIR` or else
             ~/tensorflow_datasets.
-        manual_dir: A folder with archives already at hand; default: `QUATRE_MANUAL_DIR`.
+        manual_dir: A folder with downloaded archives; default: `QUATRE_MANUAL_DIR`.
 
     Returns:
         The graph.
 
     Raises:
         UnknownNameError: When `dataset` is neither a name nor a path.
-        DataError: When the data cannot be had or are not what they should be.
+        DataError: The data are not available or are invalid.
     """
     if dataset == "countries":
         from datasets import countries
@@ -70,7 +70,7 @@ def read_graph(folder: str | pathlib.Path, name: str | None = None) -> Graph:
 
     Args:
         folder: The folder.
-        name: Name of the graph; default: that of the folder.
+        name: Name of the graph; default: the folder's.
 
     Raises:
         DataError: When a split is missing, there twice, empty or malformed.

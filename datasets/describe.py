@@ -21,7 +21,7 @@ _DATASET = flags.DEFINE_string(
 )
 _DATA_DIR = flags.DEFINE_string("data_dir", None, "Where prepared data sets are kept (TFDS).")
 _MANUAL_DIR = flags.DEFINE_string(
-    "manual_dir", None, "Folder with archives already at hand. Default: $QUATRE_MANUAL_DIR."
+    "manual_dir", None, "Folder with downloaded archives. Default: $QUATRE_MANUAL_DIR."
 )
 _FORMAT = flags.DEFINE_enum("format", "text", ("text", "json"), "What is printed.")
 _OUTPUT = flags.DEFINE_string("output", None, "Also write everything to this JSON file.")

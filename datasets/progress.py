@@ -1,4 +1,4 @@
-"""What a person at a terminal sees while something takes its time; nothing goes to logs."""
+"""Progress bars and status lines on a terminal; logs show nothing."""
 
 import contextlib
 import sys
@@ -9,7 +9,7 @@ import tqdm
 
 T = TypeVar("T")
 
-# What is done before that shows nothing.
+# Faster work shows no bar.
 _DELAY_SECONDS = 2.0
 
 

@@ -1,4 +1,4 @@
-"""Twin relations: inverse, duplicate and symmetric ones, whose facts can be read off another fact.
+"""Twin relations: inverse, duplicate and symmetric ones, whose facts follow from another fact.
 
 Two triples are twins if they join the same two entities under twin relations. Where one of them is
 in train and the other one in test, a rule answers what a model should have learned: most of WN18
@@ -153,7 +153,7 @@ def leakage(graph: Graph, split: str, twins: Twins) -> dict[str, Any]:
     """Returns the share of leaked triples, and the figures of the rule that looks them up.
 
     For (head, relation, ?) and (?, relation, tail) the rule answers with what the twins of train
-    triples say, in no order: the rank is that of the project's realistic tie policy, filtered, and
+    triples say, in no order: the rank is filtered, with the realistic tie policy, and
     an answer that no twin gives away counts 0. That makes the figures lower bounds.
 
     Args:
@@ -162,7 +162,7 @@ def leakage(graph: Graph, split: str, twins: Twins) -> dict[str, Any]:
         twins: The twin relations.
 
     Returns:
-        `{"num_triples", "share", "rule": {"mrr", "hits@1", "hits@10"}}`: `share` is that of the
+        `{"num_triples", "share", "rule": {"mrr", "hits@1", "hits@10"}}`: `share` is the share of
         triples that have a twin in train.
     """
     limits = (graph.num_entities, graph.num_relations)

@@ -1,4 +1,4 @@
-"""Files that one who reads, or comes after a crash, finds as they were or as they shall be."""
+"""Atomic file writes."""
 
 import contextlib
 import os
@@ -27,16 +27,16 @@ def whole_file(path: str | pathlib.Path) -> Iterator[TextIO]:
         The stream to write to.
 
     Raises:
-        OSError: The disk does not take it.
+        OSError: The file cannot be written.
     """
     path = pathlib.Path(path)
-    # As it is given: /dev/stdout leads to a pipe that has no path of its own.
+    # Not resolved: /dev/stdout leads to a pipe that has no path.
     if path.exists() and not path.is_file():
         with path.open("w", encoding="utf-8", newline="") as file:
             yield file
         return
     path = path.resolve()
-    # A name of its own: two that write one file do not write into each other's.
+    # A unique name: two processes that write one file do not share it.
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
         with partial.open("x", encoding="utf-8", newline="") as file:
@@ -58,7 +58,7 @@ def write_text(path: str | pathlib.Path, text: str) -> None:
 
 @contextlib.contextmanager
 def output_file(path: str | pathlib.Path) -> Iterator[TextIO]:
-    """`whole_file` for a path that a person gave, `~` included.
+    """`whole_file` for a path that a user gave, `~` included.
 
     Raises:
         DataError: The file cannot be written.

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 
 class DataError(ValueError):
-    """Bad input: a file, a folder, a name or an archive that is not as it has to be."""
+    """Bad input: an invalid file, folder, name or archive."""
 
 
 class UnknownNameError(DataError):
     """A name that is not in a vocabulary or list.
 
     Attributes:
-        name: The name that was asked for.
-        kind: What it was taken for, e.g. "entity" or "dataset".
+        name: The unknown name.
+        kind: What it should name, e.g. "entity" or "dataset".
         suggestions: The closest known names, best first; may be empty.
     """
 

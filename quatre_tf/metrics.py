@@ -96,8 +96,8 @@ def rank_values(ranks: np.ndarray) -> np.ndarray:
         ranks: `[...]`, in any real dtype.
 
     Returns:
-        `[..., 5]` float64. Every figure of a set of ranks is a mean of these, so those of a group,
-        of a resample or of two sides together are too.
+        `[..., 5]` float64. Every metric of a set of ranks is a mean of these; so is every
+        metric of a group, a resample or both sides together.
     """
     ranks = np.asarray(ranks, np.float64)
     hits = [(ranks <= k).astype(np.float64) for k in (1, 3, 10)]

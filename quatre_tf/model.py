@@ -196,7 +196,7 @@ class KGEModel(keras.Model):
         return {**entities, **relations}
 
     def assign_tables(self, tables: Mapping[str, np.ndarray]) -> None:
-        """Replaces the embeddings by those of another model; the inverse of `tables`.
+        """Assigns the embeddings of another model; the inverse of `tables`.
 
         Raises:
             ValueError: A table is missing, unknown, or of another shape.

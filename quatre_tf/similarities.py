@@ -1,4 +1,4 @@
-"""How a query is compared with candidate rows: the one thing a score is made of besides the query.
+"""How queries are compared with candidate rows.
 
 A score function turns (entity, relation) into a query row. A similarity compares queries with rows
 of the entity table; higher is more similar. Training, ranking and serving use nothing else.
@@ -59,7 +59,7 @@ class Similarity(abc.ABC):
     def tile_gradients(
         self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns the gradients of rows and of queries for that of their scores.
+        """Returns the gradients of rows and of queries, given the gradient of their scores.
 
         Args:
             rows: `[num_rows, width]`.

@@ -105,7 +105,7 @@ def put_in_place(matrix: tf.Tensor, places: tf.Tensor, values: tf.Tensor) -> tf.
 
 
 def add_in_place(table: tf.Tensor, ids: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-    """Returns `table` `[num_rows, width]` with rows `[k, width]` added to those of `ids` `[k]`.
+    """Returns `table` `[num_rows, width]` with rows `[k, width]` added to rows `ids` `[k]`.
 
     Equal ids add up. In the memory of the table, as `put_in_place`.
     """

@@ -49,7 +49,7 @@ class Scorer(tf.Module):
         tails: What is known of the tails of (relation, head).
         heads: What is known of the heads of (relation, tail).
         calibration: Turns scores into probabilities; None: the logistic function does. In a
-            reciprocal model a probability is always that of the score of `score_triples`.
+            reciprocal model a probability always belongs to the score of `score_triples`.
 
     Raises:
         DataError: A table holds NaN or infinite values.

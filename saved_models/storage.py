@@ -36,7 +36,7 @@ def writing(what: str, path: pathlib.Path, remedy: str, needed: int = 0) -> Iter
     Args:
         what: What is written, as "the checkpoint".
         path: Where to.
-        remedy: What was kept, and how to go on once the disk is mended.
+        remedy: What was kept, and how to continue once the disk works again.
         needed: Bytes that it takes, where that is known.
 
     Raises:

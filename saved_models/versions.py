@@ -89,7 +89,7 @@ def signatures(scorer: Scorer) -> dict[str, Any]:
 
 
 def _scalars(*options: tf.Tensor) -> list[tf.Tensor]:
-    """Refuses other shapes: a session does not compare them with those of the signature."""
+    """Refuses other shapes: a session does not compare them with the signature."""
     return [tf.ensure_shape(option, []) for option in options]
 
 

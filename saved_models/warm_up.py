@@ -67,7 +67,7 @@ def _prediction_log(signature: str, inputs: dict[str, np.ndarray]) -> bytes:
     """Returns a serialized `tensorflow.serving.PredictionLog` of a predict request.
 
     The classes of these messages are in tensorflow-serving-api, which an export should not need.
-    The numbers are those of prediction_log.proto, predict.proto and model.proto.
+    The field numbers are defined in prediction_log.proto, predict.proto and model.proto.
     """
     entries = [
         (2, _message((1, name.encode()), (2, tf.make_tensor_proto(value).SerializeToString())))

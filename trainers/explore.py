@@ -26,7 +26,7 @@ def main(argv: Sequence[str]) -> int:
     del argv
     from trainers.explorer.server import address, listen, make
 
-    # Before TensorFlow: a port in use is told at once.
+    # Before TensorFlow: a port in use is reported at once.
     with listen(_PORT.value) as listening:
         import_tensorflow()
         from trainers.explorer.api import Api

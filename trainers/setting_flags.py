@@ -46,7 +46,7 @@ class DataFlags:
             "data_dir", None, "Where prepared data sets are kept (TFDS)."
         )
         self._manual_dir = flags.DEFINE_string(
-            "manual_dir", None, "Folder with archives already at hand. Default: $QUATRE_MANUAL_DIR."
+            "manual_dir", None, "Folder with downloaded archives. Default: $QUATRE_MANUAL_DIR."
         )
         for flag in (self._data_dir, self._manual_dir):
             place_in_help(flag.name, "data", is_basic=False)

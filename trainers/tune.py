@@ -5,7 +5,7 @@ Usage: quatre tune --dataset=wn18rr --output=runs/tune --recipe=sampled --trials
 
 Recipe paper: the grid of the paper. Recipes strong and sampled: random configurations, pruned by
 successive halving. A setting that is given as a flag is the same for all trials; others take the
-preset. The test split is not ranked. Ctrl-C saves a checkpoint; the same command goes on.
+preset. The test split is not ranked. Ctrl-C saves a checkpoint; the same command continues.
 
 Needs the extra `tune`: pip install -e '.[tune]'
 """

@@ -1,4 +1,4 @@
-"""Reading the columns wanted from delimited text of others.
+"""Reading columns from delimited text files.
 
 `datasets.triples` reads the one format of this project; this module reads what people have.
 """

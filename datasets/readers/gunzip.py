@@ -1,4 +1,4 @@
-"""Gzip files of others: unpacked in memory, but never to more than text unpacks to."""
+"""Gzip files unpacked in memory, with a limit on the unpacked size."""
 
 import gzip
 import os
@@ -6,10 +6,10 @@ import zlib
 
 from quatre_tf.errors import DataError
 
-# Lines of names come down to a tenth, a graph of one fact repeated for ever to a thousandth: what
-# is above this was made to fill a memory, or says the same thing hundreds of times.
+# Text compresses to about a tenth, one line repeated forever to a thousandth: a file above this
+# ratio is a decompression bomb or repeats itself hundreds of times.
 _MAX_RATIO = 200
-# Whatever the ratio, this much does no harm.
+# Allowed at any ratio.
 _FREE_BYTES = 256 * 2**20
 _CHUNK_BYTES = 2**20
 

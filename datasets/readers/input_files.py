@@ -33,7 +33,7 @@ class InputFiles:
     Attributes:
         parts: Files by part: train, valid and test when the input is split already, or else "all".
         labels: The file of labels, if there is one.
-        ignored: Names of files that are none of these.
+        ignored: Names of the other files.
     """
 
     parts: dict[str, list[pathlib.Path]]

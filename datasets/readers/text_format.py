@@ -1,4 +1,4 @@
-"""The format of delimited text of others (CSV, TSV and their relatives), told from its first lines.
+"""The format of delimited text (CSV, TSV and similar), detected from its first lines.
 
 Comma, semicolon, bar and space separated fields may be quoted (RFC 4180). Between TABs quotes are
 plain characters, as in `datasets.triples`.
@@ -35,7 +35,7 @@ _MAX_DIGITS = 9
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """What a person may say about a file; None is detected.
+    """What users may specify about a file; None is detected.
 
     Attributes:
         delimiter: A character, or a name of `DELIMITERS`.

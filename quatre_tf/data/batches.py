@@ -41,8 +41,8 @@ class Batches(abc.ABC):
     ) -> dict[str, tf.Tensor]:
         """Returns rows `first`, ..., `first + size - 1` of batch `step`, an int64 scalar.
 
-        With a size of type int the shapes are static. The rows are those of the whole batch,
-        whatever the sizes asked for.
+        With a size of type int the shapes are static. A row of a batch is the
+        same whatever the sizes.
         """
 
     def dataset(self, start: int = 0, share: Share = Share()) -> tf.data.Dataset:

@@ -1,4 +1,4 @@
-"""Which entities fill the head or the tail slot of a relation: the constrained candidate sets."""
+"""Constrained candidate sets: the entities seen in the head or tail slot of a relation."""
 
 import dataclasses
 
@@ -52,9 +52,9 @@ def constraint(graph: Graph, candidates: str, side: str) -> SlotEntities:
 
     Args:
         graph: The graph.
-        candidates: `"type_constrained"`: from train, valid and test, as the paper has it: the set
-            holds the answers. `"train_type_constrained"`: from train alone.
-        side: `"head"` or `"tail"`: the slot that is asked for.
+        candidates: `"type_constrained"`: from train, valid and test, as in the paper: the set
+            includes the answers. `"train_type_constrained"`: from train alone.
+        side: `"head"` or `"tail"`: the predicted slot.
     """
     split = {"type_constrained": "known", "train_type_constrained": "train"}[candidates]
     # By the entities in the slot, the index has what completes them on the other side.
@@ -63,7 +63,7 @@ def constraint(graph: Graph, candidates: str, side: str) -> SlotEntities:
 
 
 def unseen_answers(graph: Graph, split: str, candidates: str, side: str) -> int:
-    """Counts the answers of a split that are no candidates but for the split itself.
+    """Counts the answers of a split that are candidates only through the split itself.
 
     Args:
         graph: The graph.

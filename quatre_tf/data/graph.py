@@ -18,10 +18,10 @@ from quatre_tf.data.labels import read_labels, write_labels
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
 
-# The indexes that a saved graph has: those of small splits are built faster than read.
+# The saved indexes; the indexes of small splits are built faster than read.
 _SAVED = tuple((side, split) for split in ("train", "known") for side in ("head", "tail"))
-# What reading an array comes to. The last four are of headers: numbers beyond 64 bits, lines and
-# brackets that are not those of Python, or of its version 2.
+# Errors of reading an array. The last four come from headers: numbers beyond 64 bits, invalid
+# Python syntax, or Python 2.
 _MALFORMED = (OSError, ValueError, OverflowError, SyntaxError, tokenize.TokenError, UserWarning)
 
 
@@ -33,13 +33,13 @@ class Graph:
     source; repeated triples are kept.
 
     Attributes:
-        name: For people: of the catalogue or of the folder.
+        name: The name in the catalog, or of the folder.
         entities: Names of the entities.
         relations: Names of the relations.
         train: Training triples.
         valid: Validation triples.
         test: Test triples.
-        labels: What people call an entity, by its name; may be empty or have gaps.
+        labels: Human-readable labels by entity name; may be empty or have gaps.
         folder: Where the graph was saved, with its indexes.
     """
 
@@ -68,7 +68,7 @@ class Graph:
             name: Name of the graph.
             splits: For each of train, valid and test the columns head, relation, tail: a table of
                 `datasets.triples.read_triples` or three sequences of strings.
-            labels: Labels by entity name; those of unknown names are left out.
+            labels: Labels by entity name; labels of unknown names are ignored.
 
         Raises:
             DataError: When a split is missing or has no triples.

@@ -1,4 +1,4 @@
-"""Labels: what people call an entity whose name is an identifier ("/m/0100mt": "El Paso")."""
+"""Human-readable labels of entities whose names are identifiers ("/m/0100mt": "El Paso")."""
 
 import codecs
 import pathlib

@@ -79,7 +79,7 @@ class QueryBatches(Batches):
         Returns:
             entities, relations, counts: [size] int32, the queries and their numbers of answers;
             rows, targets: [answers] int32, all answers and the query of each;
-            with `num_candidates`, besides:
+            with `num_candidates` also:
             candidates: [num_candidates] int32, distinct entities, ascending; the same in all parts;
             hits: [found, 2] int32: (query, place) of the answers that are among the candidates.
         """
@@ -104,7 +104,7 @@ class QueryBatches(Batches):
     def _choose(self, step: tf.Tensor, first: int | tf.Tensor, size: int | tf.Tensor) -> tf.Tensor:
         """Returns the questions `[size]` of the rows: a place in the permutation of their pass.
 
-        The permutation is computed at the places asked for: no shuffled list to keep or make.
+        The permutation is computed at these places only, so no shuffled list is stored.
         """
         batches_per_pass = self._num_queries // self.batch_size
         start = step % batches_per_pass * self.batch_size + first

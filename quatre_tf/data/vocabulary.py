@@ -49,7 +49,7 @@ class Vocabulary:
         """Returns the vocabulary of a fresh graph: distinct names sorted by Unicode code point.
 
         The order depends on the set of names only, never on the order of the triples. (Arrow
-        compares UTF-8 bytes, whose order is that of the code points.)
+        compares UTF-8 bytes, which order like code points.)
         """
         distinct = pc.unique(as_strings(names))
         return cls(distinct.take(pc.sort_indices(distinct)), kind)

@@ -8,7 +8,7 @@ _TINY = np.float32(1e-30)
 
 
 class Cosines:
-    """Cosines between rows of a table and those of candidates; 0 where a row is all zeros.
+    """Cosines between rows of a table and candidate rows; 0 where a row is all zeros.
 
     Args:
         table: `[num_rows, width]`.
@@ -21,7 +21,7 @@ class Cosines:
 
     def of(self, ids: np.ndarray) -> np.ndarray:
         """Returns the cosines `[n, m]` of rows `[n]` with all candidates."""
-        # Answers to one question share what is given.
+        # Answers to one question share the given entity.
         distinct, places = np.unique(ids, return_inverse=True)
         rows = self._table[distinct]
         cosines = (rows @ self._candidates.T) / _lengths(rows)[:, np.newaxis] / self._lengths

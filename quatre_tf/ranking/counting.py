@@ -90,7 +90,7 @@ def count_better(
     entity_tile: int = ENTITY_TILE,
     portable: bool = False,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Counts competitors among all entities, and among those of further candidate sets.
+    """Counts competitors among all entities, and in further candidate sets.
 
     Entities are listed by ascending int64 keys `list * num_entities + entity`: the known answers
     of queries, and the members of candidate sets. A query names its list; -1 names an empty one.

@@ -26,9 +26,9 @@ class RankTargets(NamedTuple):
     Attributes:
         targets: `[depth, batch]`, the true answers that are ranked; -1 where a query has fewer.
         known_keys: `[known]`, lists of answers that do not compete.
-        known_lists: `[batch]`, that of each query.
+        known_lists: `[batch]`, the list of each query.
         set_keys: `[members]`, lists of candidates.
-        set_lists: `[num_sets, batch]`, for each set beside all entities that of each query.
+        set_lists: `[num_sets, batch]`, for each further set the list of each query.
     """
 
     targets: tf.Tensor

@@ -106,7 +106,7 @@ def difference_rows(
 
     Args:
         ranks: A ranking of the triples.
-        differences: `[n, sets, 3, 5]`: `SplitRanks.values` of one model minus those of the other.
+        differences: `[n, sets, 3, 5]`: `SplitRanks.values` of one model minus the other's.
         options: For its tie policy and its seed; the p values are by sign flips.
         **columns: Other columns of the rows: the names of the run and of its baseline.
     """

@@ -39,7 +39,7 @@ class Row(NamedTuple):
             with an entity that train does not have).
         run: Name of the run; empty where there is only one.
         baseline: For a difference, the run that was subtracted; empty otherwise.
-        p_value: For a difference, that of the paired test.
+        p_value: For a difference, the p value of the paired test.
     """
 
     split: str

@@ -1,4 +1,4 @@
-"""One side of a ranking as tensors: who is asked for, what is known, who competes."""
+"""One side of a ranking as arrays: the answers, the known triples, the candidates."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,10 @@ _COLUMNS = {"head": 0, "tail": 2}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RankingSide:
-    """What `quatre_tf.ranking.counting.count_better` needs to know of a graph.
+    """What `quatre_tf.ranking.counting.count_better` needs from a graph.
 
     Attributes:
-        name: `"head"` or `"tail"`: the side that is asked for.
+        name: `"head"` or `"tail"`: the side that is predicted.
         num_entities: Number of entities.
         num_relations: Number of relations.
         known: Known answers by (relation, entity given); its groups are lists.
@@ -50,7 +50,7 @@ class RankingSide:
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The candidate sets in the order of the counts: all entities first, asked for or not."""
+        """The candidate sets in the order of the counts; all entities always come first."""
         return ("all", *self.constraints)
 
     def targets(self, triples: np.ndarray) -> np.ndarray:

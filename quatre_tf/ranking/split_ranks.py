@@ -36,8 +36,8 @@ class SplitRanks:
 
     Attributes:
         split: Name of the split.
-        triples: `[n, 3]`: head, relation, tail; a row of everything else belongs to one of these.
-        counts: By candidate set, then by side: `"head"` and `"tail"`, the side asked for.
+        triples: `[n, 3]`: head, relation, tail; all other arrays have a row for each of these.
+        counts: By candidate set, then by side: `"head"` and `"tail"`, the predicted side.
     """
 
     split: str

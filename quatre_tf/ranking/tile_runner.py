@@ -136,7 +136,7 @@ class QueryTile(NamedTuple):
     """Distinct queries that are scored together; of triples `[n]`.
 
     Attributes:
-        queries: `[batch]`, a triple that asks each query; those of more triples come first.
+        queries: `[batch]`, a triple of each query; queries with more triples come first.
         asked: `[depth, batch]`, the triples that ask it; -1 where it has fewer.
     """
 
@@ -156,7 +156,7 @@ def share_queries(keys: np.ndarray, batch_size: int) -> Iterator[QueryTile]:
     order = np.argsort(keys, kind="stable")
     is_new = np.ones(len(keys), bool)
     is_new[1:] = np.diff(keys[order]) != 0
-    # The place of a triple among those of its query.
+    # The place of a triple among the triples of its query.
     first_of_query = np.flatnonzero(is_new)[np.cumsum(is_new) - 1]
     places = (np.arange(len(keys)) - first_of_query) % _DEPTH
     firsts = np.flatnonzero(places == 0)

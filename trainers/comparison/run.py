@@ -44,7 +44,7 @@ def run_comparison(
         comparison: What to compare.
         output: The folder of the runs.
         data_dir: Where prepared datasets are kept.
-        manual_dir: Folder with archives that were downloaded by hand.
+        manual_dir: Folder with downloaded archives.
 
     Returns:
         The content of comparison.json; see `evaluate_models`.

@@ -26,13 +26,13 @@ _Pair: TypeAlias = tuple[int, int, tuple[float, float]]
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """A fact of train, and how much its two entities are like those of the predicted fact.
+    """A fact of train, and how similar its two entities are to the predicted fact's.
 
     Attributes:
         head: Name.
         relation: Name.
         tail: Name.
-        answer_similarity: Cosine of its entity in the place that was asked for with the answer.
+        answer_similarity: Cosine of its entity in the predicted place with the answer.
         given_similarity: Cosine of its other entity with the one that was given.
     """
 
@@ -53,7 +53,7 @@ class Explainer:
 
     def __init__(self, model: KGEModel, graph: Graph):
         self._graph, self._table = graph, model.entities.embeddings.numpy()
-        # By the entity in the place that is asked for: those in the other place.
+        # By the entity in the predicted place: the entities in the other one.
         self._index = {"tail": graph.index("head", "train"), "head": graph.index("tail", "train")}
 
     def explain(self, asked: str, facts: np.ndarray, count: int) -> list[tuple[Evidence, ...]]:

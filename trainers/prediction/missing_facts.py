@@ -32,7 +32,7 @@ class RankedFacts:
     scores: np.ndarray
 
     def merge(self, triples: np.ndarray, scores: np.ndarray, top_k: int) -> "RankedFacts":
-        """Returns the best of these and of others `[m, 3]` with scores `[m]`."""
+        """Returns the best of these and other facts `[m, 3]` with scores `[m]`."""
         triples = np.concatenate([self.triples, triples])
         scores = np.concatenate([self.scores, scores])
         order = np.lexsort((triples[:, 2], triples[:, 0], -scores))[:top_k]

@@ -51,7 +51,7 @@ class Checkpoints:
     """Saves and restores tables, the optimizer's slots, step and `RunState` together.
 
     The files are the whole truth: a checkpoint is `ckpt-STEP.index` with its data beside it, and
-    the last is that of the highest step. What is being written has another name.
+    the last has the highest step. What is being written has another name.
     """
 
     def __init__(self, folder: pathlib.Path, trainer: Trainer, state: RunState):

@@ -15,7 +15,7 @@ from quatre_tf.errors import ClusterError, ConfigError
 # The jobs that a strategy needs; each process has one task of one of them.
 JOBS = {"multi_worker": ("worker",), "parameter_server": ("chief", "ps", "worker")}
 _EXAMPLE = """TF_CONFIG='{"cluster": {%s}, "task": {"type": "%s", "index": 0}}'"""
-# A worker that goes on needs these of a run: the settings, the graph, the state, the best weights.
+# A resuming worker needs only the settings, the graph, the state and the best weights of a run.
 _NOT_NEEDED = shutil.ignore_patterns(".lock", "tensorboard", "saved_model", "report")
 
 

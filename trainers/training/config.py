@@ -326,7 +326,7 @@ class TrainConfig:
 
     @property
     def model_options(self) -> dict[str, Any]:
-        """The arguments of the score function besides its sizes, by name.
+        """The arguments of the score function except its sizes, by name.
 
         Raises:
             ConfigError: They do not fit the model.

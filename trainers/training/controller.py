@@ -30,7 +30,7 @@ _SAMPLE_SECONDS = 300.0
 _SAMPLE_TRIPLES = 256
 
 
-# Takes the epoch and the figures of a validation; returns whether training goes on.
+# Takes the epoch and the figures of a validation; returns whether to continue.
 OnValidation = Callable[[float, Mapping[str, float]], bool]
 
 
@@ -123,8 +123,8 @@ class Controller:
         """Trains to the end of the plan or until validation stopped getting better.
 
         Args:
-            on_validation: Asked after each validation whether to go on; the checkpoint is written
-                in either case.
+            on_validation: Called after each validation; returns whether to continue. The checkpoint
+                is written in either case.
 
         Raises:
             TrainingError: The loss is not finite any more. What was good stays.

@@ -8,7 +8,7 @@ from trainers.training.config import TrainConfig
 # Of a budget: about so many validations, and at most this share of the time for them.
 _VALIDATIONS = 10
 _VALIDATION_SHARE = 0.15
-# Ranking the test split, exporting and reading the weights again, beside the ranking itself.
+# For exporting and for reading the weights again, in addition to ranking the test split.
 _FINISH_SECONDS = 5.0
 # New measurements count so much: the speed of a shared machine drifts.
 _SMOOTHING = 0.3
@@ -27,10 +27,10 @@ class Plan(Protocol):
         """Returns whether to validate after this step."""
 
     def saw_steps(self, count: int, seconds: float) -> None:
-        """Takes note of how long `count` steps took."""
+        """Records how long `count` steps took."""
 
     def saw_validation(self, now: float, seconds: float) -> None:
-        """Takes note of a validation that ended at `now` and took `seconds`."""
+        """Records a validation that ended at `now` and took `seconds`."""
 
 
 class EpochPlan:

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from trainers.training.cluster import Cluster
 
-# Tables below this size, as those of the relations mostly are, stay whole on one server.
+# Tables below this size, such as most relation tables, stay whole on one server.
 _MIN_SHARD_BYTES = 256 << 10
 
 

@@ -40,7 +40,7 @@ class LinearDecay(keras.optimizers.schedules.LearningRateSchedule):
         self._learning_rate, self._end = learning_rate, end
 
     def __call__(self, step: Any) -> tf.Tensor:
-        """Returns the learning rate of a step; of those past the end, that of the last."""
+        """Returns the learning rate of a step; past the end, the last one."""
         step, end = tf.cast(step, tf.float32), tf.cast(self._end, tf.float32)
         return self._learning_rate * (1.0 - tf.minimum(step, end - 1.0) / end)
 
@@ -114,7 +114,7 @@ class Trainer:
         return {name: [slots[name] for slots in found] for name in found[0]}
 
     def rewind(self) -> None:
-        """Makes the next batch that of `step`; call it after a checkpoint was restored."""
+        """Continues with batch `step`; call it after a checkpoint was restored."""
         start, num_parts = int(self.step.numpy()), self._strategy.num_replicas_in_sync
         batches = self.recipe.batches()
 

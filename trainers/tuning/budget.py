@@ -29,7 +29,7 @@ class Budget:
         return self._clock() >= self._end
 
     def saw_completed(self, seconds: float) -> None:
-        """Takes note of a run that was trained to its end, and took `seconds`."""
+        """Records a run that was trained to its end in `seconds`."""
         self._longest = max(self._longest, seconds)
 
     def has_time(self, runs_after: int = 0) -> bool:

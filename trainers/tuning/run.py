@@ -18,7 +18,7 @@ IsPruned = Callable[[float, float], bool]
 
 
 class Judge:
-    """Says after each validation of a run whether it goes on.
+    """Decides after each validation of a run whether to continue.
 
     Args:
         config: Settings of the run.
@@ -34,7 +34,7 @@ class Judge:
         self.state = COMPLETED
 
     def __call__(self, epoch: float, metrics: Mapping[str, float]) -> bool:
-        """Returns whether training goes on."""
+        """Returns whether to continue."""
         self.recall(epoch, metrics)
         if self.state == COMPLETED and epoch < self._config.epochs and self._budget.is_over:
             self.state = UNFINISHED

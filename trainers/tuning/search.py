@@ -28,20 +28,20 @@ def run_search(
     """Trains what is not there yet, and writes `output`/trials.csv and `output`/best.json.
 
     Each run is a run directory of its own in `output`. A finished one is read, an interrupted one
-    resumed, so the same call goes on where it was stopped. The test split is not ranked.
+    resumed, so the same call continues where it stopped. The test split is not ranked.
 
     Args:
         search: What to search, and how long.
         output: The folder of the runs.
         data_dir: Where prepared data sets are kept.
-        manual_dir: Where archives already at hand lie.
+        manual_dir: Folder with downloaded archives.
 
     Returns:
         All runs, in the order they were trained.
 
     Raises:
         ConfigError: A run in `output` has other settings, or is in use.
-        DataError: The data set cannot be had, or changed between two runs.
+        DataError: The data set is not available, or changed between two runs.
     """
     trials = ask_trials(search)
     runs = _runs(search, output, trials)

@@ -7,12 +7,12 @@ import optuna
 from trainers.training.setting import Choices, LogUniform
 from trainers.tuning.plan import Search, Space
 
-# Of the trials that reached an epoch, one in three goes on to three times as many.
+# Of the trials that reached an epoch, one in three continues to three times as many.
 _REDUCTION_FACTOR = 3
 
 
 class Trial:
-    """A configuration, and whether it goes on.
+    """A configuration, and whether it continues.
 
     Attributes:
         point: Values of the settings that vary.
@@ -72,5 +72,5 @@ def _distribution(values: Choices | LogUniform) -> optuna.distributions.BaseDist
 
 
 def _short(value: Any, values: Choices | LogUniform) -> Any:
-    """Returns a drawn number with three digits: a person will read it and type it."""
+    """Rounds a drawn number to three digits, for users to read and type."""
     return float(f"{value:.3g}") if isinstance(values, LogUniform) else value

@@ -17,7 +17,7 @@ from trainers.reporting.html_report import pictures
 MAX_POINTS = 2000
 _SEED = 1
 _PERPLEXITY = 30.0
-# t-SNE places a point by its neighbours; with fewer there are none to speak of.
+# t-SNE places a point by its neighbors, so it needs some.
 _MIN_POINTS = 8
 # Relations among which a pair is looked for.
 _MAX_CANDIDATES = 50

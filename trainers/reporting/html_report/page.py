@@ -59,5 +59,5 @@ def figure(path: pathlib.Path, alt: str, caption: str) -> str:
 
 
 def details(summary: str, content: str) -> str:
-    """Returns HTML that is folded away until it is asked for."""
+    """Returns collapsed HTML."""
     return f"<details><summary>{html.escape(summary)}</summary>\n{content}</details>\n"

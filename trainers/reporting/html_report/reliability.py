@@ -77,7 +77,7 @@ def probabilities(runs: Mapping[str, Run], output: pathlib.Path) -> str:
 
 
 def _probabilities(run: Run) -> Probabilities | None:
-    """Returns probabilities `[n, 1 + k]` by their name; None where there are none."""
+    """Returns probabilities `[n, 1 + k]` by their name; None if the run has none."""
     try:
         scores = labelled_scores(run.model, run.graph, _SPLIT)
     except DataError:

@@ -36,7 +36,7 @@ class Table(NamedTuple):
 
 
 def tables_of(model: KGEModel) -> list[Table]:
-    """Returns the entity table, then those of the score function."""
+    """Returns the entity table, then the tables of the score function."""
     function = model.score_function
     tables = {"entities": model.entities.embeddings, **function.tables}
     return [

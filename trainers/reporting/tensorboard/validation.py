@@ -1,4 +1,4 @@
-"""What TensorBoard shows of a validation beside its figures; nothing of it is in metrics.jsonl."""
+"""Further TensorBoard summaries of a validation, which are not in metrics.jsonl."""
 
 import itertools
 import re
