@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from quatre_tf.layers.embedding import QuaternionEmbedding
     from quatre_tf.layers.relation_rotations import VARIANTS, RelationRotations
     from quatre_tf.layers.score_function import ScoreFunction
-    from quatre_tf.losses import LogisticLoss
     from quatre_tf.model import KGEModel, QuatRE, from_tables
+    from quatre_tf.objectives.losses import LogisticLoss
     from quatre_tf.optimizers import SparseAdagrad, SparseAdam
     from quatre_tf.ranking.evaluator import Evaluator
     from quatre_tf.runs.run import Run, load_run
@@ -28,7 +28,7 @@ _MODULES = {
     "Evaluator": "quatre_tf.ranking.evaluator",
     "FilteredRanking": "quatre_tf.callbacks",
     "Graph": "quatre_tf.data.graph",
-    "LogisticLoss": "quatre_tf.losses",
+    "LogisticLoss": "quatre_tf.objectives.losses",
     "KGEModel": "quatre_tf.model",
     "QuatRE": "quatre_tf.model",
     "QuaternionEmbedding": "quatre_tf.layers.embedding",

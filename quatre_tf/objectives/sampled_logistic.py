@@ -27,8 +27,8 @@ import tensorflow as tf
 from quatre_tf.accelerated import kernel
 from quatre_tf.layers.relation_rotations import RelationRotations
 from quatre_tf.layers.score_function import ScoreFunction
-from quatre_tf.losses import logistic_loss
 from quatre_tf.model import KGEModel
+from quatre_tf.objectives.losses import logistic_loss
 from quatre_tf.objectives.objective import Objective
 from quatre_tf.sparse_rows import combine_rows, sum_rows
 

@@ -3,8 +3,7 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf import losses
-from quatre_tf.objectives import regularizers
+from quatre_tf.objectives import losses, regularizers
 
 
 def test_logistic_loss_by_hand():
@@ -16,11 +15,6 @@ def test_logistic_loss_by_hand():
 def test_logistic_loss_does_not_overflow():
     loss = losses.logistic_loss(tf.constant([-1e4, 1e4]), tf.constant([1.0, 1.0]))
     np.testing.assert_allclose(loss, [1e4, 0.0])
-
-
-def test_softmax_cross_entropy_by_hand():
-    loss = losses.softmax_cross_entropy(tf.constant([[0.0, math.log(3.0)]]), tf.constant([1]))
-    np.testing.assert_allclose(loss, [-math.log(0.75)], rtol=1e-6)
 
 
 def test_batch_l2_by_hand():

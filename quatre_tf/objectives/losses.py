@@ -19,19 +19,6 @@ def logistic_loss(scores: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     return tf.math.softplus(-tf.cast(labels, scores.dtype) * scores)
 
 
-def softmax_cross_entropy(scores: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
-    """Returns the per-query cross-entropy of the target among the candidates.
-
-    Args:
-        scores: `[batch, num_candidates]`.
-        targets: `[batch]`, the column of the true candidate.
-
-    Returns:
-        `[batch]`, in nats.
-    """
-    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=scores)
-
-
 @keras.saving.register_keras_serializable("quatre_tf")
 class LogisticLoss(keras.losses.Loss):
     """`logistic_loss` for `compile`: labels are +1 for true and -1 for corrupted triples.
