@@ -53,7 +53,7 @@ class TrainConfig:
     )
     model: str = setting(
         "quatre",
-        help="Score function of a triple (docs/models.md).",
+        help="Score function of a triple (docs/systems.md).",
         group="model",
         basic=True,
         choices=tuple(SCORE_FUNCTIONS),
