@@ -19,7 +19,7 @@ of the scores. The system has k equations and is solved directly.
 
 References:
     - Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, section 2.1
-    - docs/new_entities.md lists the alternatives that were compared, with measurements.
+    - docs/new_entities.md has measurements.
 """
 
 import dataclasses
