@@ -82,6 +82,8 @@ setup(
             "setuptools>=68",
             "hypothesis>=6.100",
             "scipy>=1.11",
+            # The index of docs/python.md.
+            "faiss-cpu>=1.9",
             "ruff>=0.9",
             # Each major release formats a little differently.
             "clang-format>=22,<23",

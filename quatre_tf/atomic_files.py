@@ -6,22 +6,23 @@ import pathlib
 import secrets
 import shutil
 from collections.abc import Iterator
-from typing import TextIO
+from typing import IO, Any
 
 from quatre_tf.errors import DataError
 from quatre_tf.paths import user_path
 
 
 @contextlib.contextmanager
-def whole_file(path: str | pathlib.Path) -> Iterator[TextIO]:
-    """Replaces a text file with what the block writes, once all of it is on the disk.
+def whole_file(path: str | pathlib.Path, binary: bool = False) -> Iterator[IO[Any]]:
+    """Replaces a file with what the block writes, once all of it is on the disk.
 
     When the block raises, the file stays as it was. What is there and cannot be replaced, for
     example a pipe, is written to as it is; of a symbolic link, the file that it leads to is
     replaced.
 
     Args:
-        path: The file, UTF-8; line ends are written as they are given.
+        path: The file.
+        binary: Whether it takes bytes; otherwise text, written as UTF-8 with the line ends given.
 
     Yields:
         The stream to write to.
@@ -30,16 +31,17 @@ def whole_file(path: str | pathlib.Path) -> Iterator[TextIO]:
         OSError: The file cannot be written.
     """
     path = pathlib.Path(path)
+    kind, encoding, newline = ("b", None, None) if binary else ("", "utf-8", "")
     # Not resolved: /dev/stdout leads to a pipe that has no path.
     if path.exists() and not path.is_file():
-        with path.open("w", encoding="utf-8", newline="") as file:
+        with path.open(f"w{kind}", encoding=encoding, newline=newline) as file:
             yield file
         return
     path = path.resolve()
     # A unique name: two processes that write one file do not share it.
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
-        with partial.open("x", encoding="utf-8", newline="") as file:
+        with partial.open(f"x{kind}", encoding=encoding, newline=newline) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -57,7 +59,7 @@ def write_text(path: str | pathlib.Path, text: str) -> None:
 
 
 @contextlib.contextmanager
-def output_file(path: str | pathlib.Path) -> Iterator[TextIO]:
+def output_file(path: str | pathlib.Path, binary: bool = False) -> Iterator[IO[Any]]:
     """`whole_file` for a path that a user gave, `~` included.
 
     Raises:
@@ -65,7 +67,7 @@ def output_file(path: str | pathlib.Path) -> Iterator[TextIO]:
     """
     path = user_path(path)
     try:
-        with whole_file(path) as file:
+        with whole_file(path, binary) as file:
             yield file
     except OSError as error:
         raise DataError(f"Cannot write {path}: {error.strerror or error}.") from error

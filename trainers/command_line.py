@@ -29,6 +29,7 @@ PROGRAMS = {
         "predict": "trainers.predict",
         "explore": "trainers.explore",
         "analyze": "trainers.analyze",
+        "embeddings": "trainers.embeddings",
     },
     "Serving": {"export": "saved_models.export", "add-entities": "saved_models.add_entities"},
 }

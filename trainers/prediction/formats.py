@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TextIO
+from typing import IO, Any
 
 from datasets.text_table import table
 from quatre_tf.atomic_files import output_file
@@ -77,7 +77,7 @@ def as_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join([header, *body])
 
 
-def _write_tables(report: Report, stream: TextIO) -> None:
+def _write_tables(report: Report, stream: IO[str]) -> None:
     for number, block in enumerate(report.blocks):
         above = "\n" if number else ""
         title = f"{block.title}\n" if block.title else ""
@@ -85,7 +85,7 @@ def _write_tables(report: Report, stream: TextIO) -> None:
         stream.write(f"{above}{title}{text}\n")
 
 
-def _write_json(report: Report, stream: TextIO) -> None:
+def _write_json(report: Report, stream: IO[str]) -> None:
     separator = "[\n"
     for row in _whole_rows(report):
         stream.write(separator + json.dumps(row, ensure_ascii=False, allow_nan=False))
@@ -93,7 +93,7 @@ def _write_json(report: Report, stream: TextIO) -> None:
     stream.write("[]\n" if separator == "[\n" else "\n]\n")
 
 
-def _write_csv(report: Report, stream: TextIO) -> None:
+def _write_csv(report: Report, stream: IO[str]) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(report.columns)
     for row in _whole_rows(report):
@@ -126,7 +126,7 @@ def _labelled(name: str, label: str | None) -> str:
 
 
 @contextlib.contextmanager
-def _opened(output: str | None) -> Iterator[TextIO]:
+def _opened(output: str | None) -> Iterator[IO[str]]:
     if output is None:
         with _readers_may_leave():
             yield sys.stdout

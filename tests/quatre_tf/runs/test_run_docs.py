@@ -53,11 +53,11 @@ def test_the_message_about_an_unknown_name_is_as_shown(executed):
     assert message in executed[1].splitlines()
 
 
-def test_the_best_inner_product_is_the_best_answer(executed):
+def test_the_index_finds_the_answers_of_the_model(executed):
     names, _ = executed
-    run = names["run"]
-    (answer,) = run.predict("Egypt", "official_language", top_k=1, filtered=False)
-    assert answer.entity == run.graph.entities.names[names["best"]]
-    np.testing.assert_allclose(
-        answer.score, names["entities"][names["best"]] @ names["query"], rtol=1e-4
-    )
+    answers = names["run"].predict("Egypt", "official_language", top_k=3, filtered=False)
+    assert [answer.entity for answer in answers] == [
+        *names["run"].graph.entities.names[names["ids"][0]]
+    ]
+    expected = [answer.score for answer in answers]
+    np.testing.assert_allclose(names["products"][0], expected, rtol=1e-4)

@@ -1,0 +1,97 @@
+"""Programs started by Python code, and training by one."""
+
+import csv
+
+import pytest
+
+import quatre_tf
+from quatre_tf.errors import ConfigError, DataError
+from quatre_tf.runs import run, training
+from quatre_tf.runs.programs import run_program
+from tests import commands
+
+TRIPLES = [(f"p{i}", "parent_of", f"p{2 * i + 1}") for i in range(20)]
+SIZES = {"embedding_dim": 4, "epochs": 1, "batch_size": 8}
+
+
+@pytest.fixture
+def started(monkeypatch, tmp_path):
+    """The programs that were started: each is forked from a process that has imported much."""
+    calls = []
+
+    def fork(name, flags, log=None):
+        given = [f"--{flag}={value}" for flag, value in flags.items() if value is not None]
+        code, printed = commands.type_in(["quatre", name, *given], tmp_path)
+        assert code == 0, printed
+        calls.append((name, flags))
+        return printed.splitlines()
+
+    for module in (run, training):
+        monkeypatch.setattr(module, "run_program", fork)
+    return calls
+
+
+def test_a_program_in_a_process_of_its_own(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    told = []
+    lines = run_program("describe", {"dataset": "countries", "output": None}, told.append)
+    assert lines[0] == "countries: 685 entities, 5 relations"
+    assert told == lines
+
+
+def test_the_message_of_a_program_that_fails():
+    message = r"^`quatre describe` ended with exit code 1: Unknown dataset 'contries'\. Did you"
+    with pytest.raises(DataError, match=message):
+        run_program("describe", {"dataset": "contries"})
+
+
+def test_train_and_export(started, tmp_path):
+    data = tmp_path / "family"
+    data.mkdir()
+    rows = ["\t".join(triple) for triple in TRIPLES]
+    for name, part in (("train", rows), ("valid", rows[:2]), ("test", rows[2:4])):
+        (data / f"{name}.txt").write_text("\n".join(part) + "\n")
+    trained = quatre_tf.train(data, recipe="paper", run_dir=tmp_path / "run", **SIZES)
+    assert trained.run_dir == tmp_path / "run"
+    assert trained.config["embedding_dim"] == 4
+    assert trained.graph.num_relations == 1
+    version = trained.export(tmp_path / "served")
+    assert version == tmp_path / "served" / "1"
+    assert (version / "saved_model.pb").is_file()
+    assert [name for name, _ in started] == ["fit", "export"]
+
+
+@pytest.fixture
+def flags(monkeypatch):
+    """The flags that `fit` would be started with."""
+    given = {}
+    monkeypatch.setattr(training, "run_program", lambda name, flags, log: given.update(flags))
+    monkeypatch.setattr(training, "load_run", lambda folder: folder)
+    return given
+
+
+def test_triples_are_kept_in_the_folder_of_the_run(flags, tmp_path):
+    triples = [("Ann, sr.", "knows", "Bob"), ('"Q"', "likes", "Ann, sr.")]
+    folder = quatre_tf.train(triples, run_dir=tmp_path / "run", budget_minutes=2)
+    assert folder == tmp_path / "run"
+    assert flags["dataset"] == folder / "triples.csv"
+    assert (flags["budget_minutes"], flags["recipe"]) == (2, None)
+    with flags["dataset"].open(encoding="utf-8", newline="") as file:
+        header, *rows = map(tuple, csv.reader(file))
+    assert header == ("head", "relation", "tail")
+    assert rows == triples
+
+
+def test_names_of_runs(flags, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert quatre_tf.train("data/movies.csv").name.startswith("movies-")
+    assert quatre_tf.train(TRIPLES).name.startswith("triples-")
+
+
+def test_data_that_make_no_sense(tmp_path):
+    with pytest.raises(DataError, match=r"Expected triples \[n, 3\].* shape \[2\]"):
+        quatre_tf.train(("a", "b"), run_dir=tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ConfigError, match="already holds a run"):
+        quatre_tf.train(TRIPLES, run_dir=tmp_path)
