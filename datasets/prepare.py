@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from datasets.program import run_program
+from datasets.program import place_in_help, run_program
 
 _INPUT = flags.DEFINE_string(
     "input",
@@ -47,6 +47,12 @@ _VALID_SHARE = flags.DEFINE_float("valid_share", 0.1, "Part of the triples for v
 _TEST_SHARE = flags.DEFINE_float("test_share", 0.1, "Part of the triples for the test split.")
 _SEED = flags.DEFINE_integer("seed", 1, "Of the split.")
 _OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace a data set prepared earlier.")
+for _name in ("input", "labels", "delimiter", "columns", "header", "strip", "keep_literals"):
+    place_in_help(_name, "input", is_basic=_name not in ("strip", "keep_literals"))
+for _name in ("split", "valid_share", "test_share", "seed"):
+    place_in_help(_name, "split")
+for _name in ("output", "overwrite"):
+    place_in_help(_name, "output")
 
 
 def main(argv: Sequence[str]) -> None:

@@ -1,10 +1,18 @@
-"""Tables for the screen."""
+"""Tables for the screen, and cells of CSV files."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from quatre_tf.paths import printable
 
 _MAX_CELL = 100
+# What spreadsheets take for the start of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_cell(value: Any) -> Any:
+    """Returns a cell for CSV: text that a spreadsheet would compute begins with an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

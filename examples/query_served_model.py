@@ -28,6 +28,7 @@ def main(argv: Sequence[str]) -> None:
     (answer,) = client.predict_tails([question], _TOP_K.value, _FILTERED.value)
     if answer.status != "OK":
         raise DataError(f"The model answers {answer.status} to {question}.")
+    print("score, probability (of a true triple against one corrupted at random, at even odds)")
     print(f"({_HEAD.value}, {_RELATION.value}, ?)")
     for candidate in answer.candidates:
         name = candidate.label or candidate.entity

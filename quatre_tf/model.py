@@ -142,7 +142,12 @@ class KGEModel(keras.Model):
         return tf.cast(self.score_triples(heads, relations, tails), self.compute_dtype)
 
     def score_triples(self, heads: tf.Tensor, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
-        """Returns the scores `[batch]` of triples given as three id tensors `[batch]`."""
+        """Returns the scores `[batch]` of triples given as three id tensors `[batch]`.
+
+        Raises:
+            ValueError: In eager execution, an id is out of range.
+        """
+        self._check_ids(heads=heads, relations=relations, tails=tails)
         ids = tf.concat([heads, tails], axis=0)
         head, tail = tf.split(gather_distinct(self.entities.lookup, ids), 2)
         folded = self.score_function.folded(relations)
@@ -162,12 +167,34 @@ class KGEModel(keras.Model):
         return self.score_function.head_queries(self.entities.lookup(tails), folded)
 
     def score_tails(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
-        """Returns `[batch, num_entities]`: the score of every entity as the tail."""
+        """Returns `[batch, num_entities]`: the score of every entity as the tail.
+
+        Raises:
+            ValueError: In eager execution, an id is out of range.
+        """
+        self._check_ids(heads=heads, relations=relations)
         return self.score_candidates(self.tail_queries(heads, relations))
 
     def score_heads(self, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
-        """Returns `[batch, num_entities]`: the score of every entity as the head."""
+        """Returns `[batch, num_entities]`: the score of every entity as the head.
+
+        Raises:
+            ValueError: In eager execution, an id is out of range.
+        """
+        self._check_ids(relations=relations, tails=tails)
         return self.score_candidates(self.head_queries(relations, tails))
+
+    def _check_ids(self, **ids: tf.Tensor) -> None:
+        for name, values in ids.items():
+            limit = self.num_relations if name == "relations" else self.num_entities
+            if tf.is_symbolic_tensor(values) or not np.size(values):
+                continue
+            low, high = np.min(values), np.max(values)
+            if low < 0 or high >= limit:
+                raise ValueError(
+                    f"`{name}` must be ids in 0 ... {limit - 1}. Received: "
+                    f"{low if low < 0 else high}."
+                )
 
     def score_candidates(self, queries: tf.Tensor) -> tf.Tensor:
         """Returns `[batch, num_entities]`: queries `[batch, width]` against the entity table."""

@@ -16,8 +16,8 @@ import dataclasses
 import numpy as np
 
 # So weak that only a slope that means nothing feels it: where all scores are equal.
-_UNIQUE = 1e-6
-_SHRINKAGE = 1.0
+UNIQUE = 1e-6
+SHRINKAGE = 1.0
 _MAX_ITERATIONS = 100
 _TOLERANCE = 1e-9
 
@@ -53,12 +53,12 @@ def fit_curves(scores: np.ndarray, relations: np.ndarray, num_relations: int) ->
     standard, rows = (scores - mean) / deviation, len(scores)
     # Platt's targets: where scores tell all positives from all negatives, a curve through 0 and 1
     # would be infinitely steep.
-    overall = _fit(standard, (rows + 1) / (rows + 2), 1 / (rows + 2), np.zeros(2), _UNIQUE)
+    overall = _fit(standard, (rows + 1) / (rows + 2), 1 / (rows + 2), np.zeros(2), UNIQUE)
     curves = np.tile(overall, (num_relations, 1))
     for relation in np.unique(relations):
         own = standard[relations == relation]
-        curves[relation] = _fit(own, 1.0, 0.0, overall, _SHRINKAGE)
-    return Curves(_of_scores(overall, mean, deviation), _of_scores(curves, mean, deviation))
+        curves[relation] = _fit(own, 1.0, 0.0, overall, SHRINKAGE)
+    return Curves(of_scores(overall, mean, deviation), of_scores(curves, mean, deviation))
 
 
 def logistic(values: np.ndarray) -> np.ndarray:
@@ -78,32 +78,57 @@ def _fit(
     targets, weights = np.full(scores.shape, negative), np.full(scores.shape, 1.0)
     targets[:, 0] = positive
     weights[:, 1:] /= scores.shape[1] - 1
-    rows = scores.reshape(-1), targets.reshape(-1), weights.reshape(-1)
-    found = _minimise(*rows, centre, strength)
-    if found[0] >= 0:
-        return found
-    # The objective is convex: its minimum over slopes that keep the order is at the slope 0.
-    return _minimise(np.zeros(scores.size), *rows[1:], np.array([0.0, centre[1]]), strength)
+    columns = scores.reshape(-1), targets.reshape(-1), weights.reshape(-1)
+    return fit_curve(*columns, np.zeros(scores.size), centre, strength)
 
 
-def _minimise(
+def fit_curve(
     scores: np.ndarray,
     targets: np.ndarray,
     weights: np.ndarray,
+    offsets: np.ndarray,
     centre: np.ndarray,
     strength: float,
 ) -> np.ndarray:
-    """Minimises weighted cross-entropy + strength / 2 |curve - centre|² by Newton's method."""
+    """Returns the `[2]` of `logistic(slope * score + intercept + offset)`; no slope is negative.
+
+    It minimizes weighted cross-entropy + strength / 2 |curve - centre|².
+
+    Args:
+        scores: `[n]`, best of mean 0 and deviation 1.
+        targets: `[n]` in [0, 1].
+        weights: `[n]`.
+        offsets: `[n]`.
+        centre: `[2]`, the curve where there is no evidence.
+        strength: How much that counts.
+    """
+    found = _minimize(scores, targets, weights, offsets, centre, strength)
+    if found[0] >= 0:
+        return found
+    # The objective is convex: its minimum over slopes that keep the order is at the slope 0.
+    level = np.array([0.0, centre[1]])
+    return _minimize(np.zeros(len(scores)), targets, weights, offsets, level, strength)
+
+
+def _minimize(
+    scores: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    offsets: np.ndarray,
+    centre: np.ndarray,
+    strength: float,
+) -> np.ndarray:
+    """Minimizes the objective of `fit_curve` by Newton's method, without a bound on the slope."""
     features = np.stack([scores, np.ones_like(scores)], axis=1)
 
     def objective(curve: np.ndarray) -> float:
-        logits = features @ curve
+        logits = features @ curve + offsets
         entropy = weights @ (_softplus(logits) - targets * logits)
         return entropy + strength / 2 * ((curve - centre) ** 2).sum()
 
     curve, value = centre.copy(), objective(centre)
     for _ in range(_MAX_ITERATIONS):
-        fitted = logistic(features @ curve)
+        fitted = logistic(features @ curve + offsets)
         gradient = features.T @ (weights * (fitted - targets)) + strength * (curve - centre)
         curvature = (features.T * (weights * fitted * (1 - fitted))) @ features
         step = np.linalg.solve(curvature + strength * np.eye(2), gradient)
@@ -117,7 +142,7 @@ def _minimise(
     return curve
 
 
-def _of_scores(curves: np.ndarray, mean: float, deviation: float) -> np.ndarray:
+def of_scores(curves: np.ndarray, mean: float, deviation: float) -> np.ndarray:
     """Returns curves `[..., 2]` of standardised scores as curves of the scores themselves."""
     slopes = curves[..., 0] / deviation
     return np.stack([slopes, curves[..., 1] - slopes * mean], axis=-1)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from datasets.program import import_tensorflow, run_program
+from datasets.program import import_tensorflow, place_in_help, run_program
 from datasets.progress import progress
 from quatre_tf.errors import ConfigError
 from trainers.prediction.formats import FORMATS, write
@@ -40,9 +40,22 @@ _CANDIDATES = flags.DEFINE_enum(
     "Answer with all entities, or with those that train has in this place of the relation. By "
     "default all; with --missing, seen.",
 )
+_PROBABILITY = flags.DEFINE_enum(
+    "probability",
+    "even_odds",
+    ["even_odds", "answer"],
+    "That a triple is true, against a corrupted one at even odds; or that an entity is an answer, "
+    "among all entities.",
+)
 _EXPLAIN = flags.DEFINE_bool("explain", False, "Show the known facts that are most alike.")
 _FORMAT = flags.DEFINE_enum("format", "table", FORMATS, "For people or for programs.")
 _OUTPUT = flags.DEFINE_string("output", None, "Write to this file, not to standard output.")
+for _name in ("run_dir", "head", "relation", "tail", "queries", "missing"):
+    place_in_help(_name, "question")
+for _name in ("top_k", "include_known", "candidates", "probability", "explain"):
+    place_in_help(_name, "answers", is_basic=_name != "candidates")
+for _name in ("format", "output"):
+    place_in_help(_name, "output")
 _EXPLAINED = 3
 
 
@@ -60,7 +73,7 @@ def main(argv: Sequence[str]) -> None:
     trained = load_run(_RUN_DIR.value)
     candidates = _CANDIDATES.value or ("seen" if _MISSING.value else "all")
     explain = _EXPLAINED if _EXPLAIN.value else 0
-    options = Options(_TOP_K.value, _INCLUDE_KNOWN.value, candidates, explain)
+    options = Options(_TOP_K.value, _INCLUDE_KNOWN.value, candidates, explain, _PROBABILITY.value)
     if _MISSING.value:
         report = report_missing(trained, _RELATION.value, options)
     else:

@@ -10,6 +10,7 @@ preset. The test split is not ranked. Ctrl-C saves a checkpoint; the same comman
 Needs the extra `tune`: pip install -e '.[tune]'
 """
 
+import dataclasses
 import importlib.util
 import shlex
 import sys
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 from absl import flags
 
 from datasets import catalog
-from datasets.program import import_tensorflow, run_program
+from datasets.program import import_tensorflow, place_in_help, run_program
 from quatre_tf.errors import ConfigError
 from quatre_tf.paths import user_path
 from trainers import setting_flags
@@ -26,7 +27,7 @@ from trainers.training.presets import default_recipe, replacement_note
 from trainers.tuning.plan import Search
 
 _DATASET = flags.DEFINE_string(
-    "dataset", None, "Name of a data set, or the path of a folder.", required=True
+    "dataset", None, "Name of a data set, or the path of a file or folder.", required=True
 )
 _OUTPUT = flags.DEFINE_string(
     "output", None, "Folder of the runs, trial-NUMBER-seedSEED, and of trials.csv.", required=True
@@ -45,6 +46,8 @@ _DATA = setting_flags.DataFlags()
 _SETTINGS = setting_flags.SettingFlags(
     without=("seed", "budget_minutes", "strategy", "num_replicas")
 )
+# The search varies them.
+place_in_help("n3", "regularization", is_basic=False)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -61,6 +64,8 @@ def main(argv: Sequence[str]) -> int:
 
     # Each trial traces a loop of its own, which TensorFlow would warn of as a mistake.
     tf.get_logger().setLevel("ERROR")
+    graph = catalog.load(search.dataset, **_DATA.given())
+    search = dataclasses.replace(search, num_entities=graph.num_entities)
     output = user_path(_OUTPUT.value)
     try:
         results = run_search(search, output, **_DATA.given())

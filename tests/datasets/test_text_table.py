@@ -1,6 +1,6 @@
 import pytest
 
-from datasets.text_table import table
+from datasets.text_table import csv_cell, table
 
 
 @pytest.mark.parametrize(
@@ -15,3 +15,9 @@ def test_a_row_is_a_line_whatever_is_in_it(separator):
 
 def test_long_cells_are_shortened():
     assert table([["x" * 20_000_000]]) == "x" * 100 + "…"
+
+
+def test_spreadsheets_compute_no_cell():
+    given = ["=1+1", "@x", "+1", "-1", "\t=1", "a=1", "", -1.5, None]
+    expected = ["'=1+1", "'@x", "'+1", "'-1", "'\t=1", "a=1", "", -1.5, None]
+    assert list(map(csv_cell, given)) == expected

@@ -32,6 +32,16 @@ def test_folded_scores_equal_unfolded_reference(variant, triples):
     )
 
 
+def test_ids_out_of_range_are_named():
+    model = make()
+    with pytest.raises(ValueError, match=r"`heads` must be ids in 0 \.\.\. 12\. Received: 13\."):
+        model.score_tails([0, 13], [0, 0])
+    with pytest.raises(ValueError, match=r"`relations` must be ids in 0 \.\.\. 3\. Received: -1\."):
+        model.score_heads(tf.constant([-1]), tf.constant([0]))
+    with pytest.raises(ValueError, match=r"`tails` must be ids in 0 \.\.\. 12\. Received: 99\."):
+        model.score_triples([0], [0], [99])
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_scoring_path_agrees(variant, triples):
     model = make(variant)

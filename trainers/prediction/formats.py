@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from datasets.text_table import table
+from datasets.text_table import csv_cell, table
 from quatre_tf.atomic_files import output_file
 
 FORMATS = ("table", "json", "csv")
@@ -40,10 +40,12 @@ class Report:
     Attributes:
         columns: The names of all cells, in order: the header of CSV.
         blocks: The rest; may be computed as it is written.
+        note: The first line of the text for people; "" for none.
     """
 
     columns: Sequence[str]
     blocks: Iterable[Block]
+    note: str = ""
 
 
 def write(report: Report, form: str, output: str | None = None) -> None:
@@ -78,6 +80,8 @@ def as_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _write_tables(report: Report, stream: IO[str]) -> None:
+    if report.note:
+        stream.write(f"{report.note}\n\n")
     for number, block in enumerate(report.blocks):
         above = "\n" if number else ""
         title = f"{block.title}\n" if block.title else ""
@@ -99,7 +103,7 @@ def _write_csv(report: Report, stream: IO[str]) -> None:
     for row in _whole_rows(report):
         if _BECAUSE in row:
             row[_BECAUSE] = json.dumps(row[_BECAUSE], ensure_ascii=False)
-        writer.writerow(row.values())
+        writer.writerow(map(csv_cell, row.values()))
 
 
 def _whole_rows(report: Report) -> Iterator[dict[str, Any]]:

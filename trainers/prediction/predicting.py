@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.runs.run import Run
+from saved_models.answer_probabilities import AnswerProbabilities
 from saved_models.calibrating import calibration_of
 from saved_models.scorer import Outputs, build_scorer
 from trainers.prediction.explaining import Evidence, Explainer
@@ -19,6 +20,13 @@ from trainers.prediction.questions import Question
 # be more answers than memory should hold.
 _BATCH = 256
 _BATCH_ANSWERS = 1 << 18
+# By name: what a probability means, for people.
+PROBABILITIES = {
+    "even_odds": "probability: of a true triple against one corrupted at random, at even odds; "
+    "--probability=answer is among all candidates (docs/calibration.md)",
+    "answer": "probability: that it is an answer among all {:,} entities, from how often answers "
+    "of the validation split had such scores (docs/calibration.md)",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,12 +38,14 @@ class Options:
         include_known: Whether the facts of the three splits are among them.
         candidates: `"all"` entities, or those `"seen"` in train in this place of the relation.
         explain: How many known facts to show for each answer (`Explainer`).
+        probability: One of `PROBABILITIES`.
     """
 
     top_k: int = 10
     include_known: bool = False
     candidates: str = "all"
     explain: int = 0
+    probability: str = "even_odds"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +55,7 @@ class Answer:
     Attributes:
         entity: Name of the entity put in.
         score: Higher is more plausible.
-        probability: Calibrated; None where the run cannot be calibrated.
+        probability: As `PROBABILITIES` says; None where the run cannot be calibrated.
         known: The split that holds the completed triple, None when the graph does not know it.
         because: The known facts that are most like the completed triple.
     """
@@ -76,6 +86,10 @@ class Predictor:
         calibration = calibration_of(trained)
         self.calibrated = calibration is not None
         self._scorer = build_scorer(trained.model, trained.graph, calibration)
+        self._of_answers = None
+        if options.probability == "answer":
+            self._of_answers = AnswerProbabilities(trained.model, trained.graph)
+            self.calibrated = True
         self._explainer = Explainer(trained.model, trained.graph) if options.explain else None
 
     def with_options(self, options: Options) -> "Predictor":
@@ -103,10 +117,17 @@ class Predictor:
         names = [[n.decode() for n in row if n] for row in outputs["entities"].numpy()]
         counts = [len(row) for row in names]
         facts = self._facts(asked, questions, names)
+        scores = _in_use(outputs["scores"].numpy(), counts)
+        probabilities: Sequence[float | None] = [None] * len(scores)
+        if self._of_answers:
+            found = self._of_answers.probabilities(asked, facts[:, 1], np.array(scores))
+            probabilities = found.tolist()
+        elif self.calibrated:
+            probabilities = _in_use(outputs["probabilities"].numpy(), counts)
         columns = [
             itertools.chain.from_iterable(names),
-            _in_use(outputs["scores"].numpy(), counts),
-            self._probabilities(outputs["probabilities"].numpy(), counts),
+            scores,
+            probabilities,
             self._splits(facts),
             self._evidence(asked, facts),
         ]
@@ -135,9 +156,6 @@ class Predictor:
         ends = [np.repeat(given, counts), entities]
         heads, tails = ends if asked == "tail" else ends[::-1]
         return np.stack([heads, np.repeat(relations, counts), tails], axis=1)
-
-    def _probabilities(self, outputs: np.ndarray, counts: list[int]) -> Sequence[float | None]:
-        return _in_use(outputs, counts) if self.calibrated else [None] * sum(counts)
 
     def _splits(self, facts: np.ndarray) -> list[str | None]:
         return [SPLITS[split] if split >= 0 else None for split in self._graph.first_splits(facts)]

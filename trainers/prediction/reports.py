@@ -8,12 +8,13 @@ import tensorflow as tf
 
 from datasets.triples import COLUMNS
 from quatre_tf.runs.run import Run
+from saved_models.answer_probabilities import AnswerProbabilities
 from saved_models.calibrating import calibration_of
 from trainers.prediction.explaining import Evidence, Explainer
 from trainers.prediction.formats import Block, Report
 from trainers.prediction.missing_facts import RankedFacts, missing_facts
 from trainers.prediction.name_lookup import NameLookup
-from trainers.prediction.predicting import Answer, Options, Predictor
+from trainers.prediction.predicting import PROBABILITIES, Answer, Options, Predictor
 from trainers.prediction.questions import Question, QuestionReader
 
 _NUMBERS = ("score", "probability")
@@ -44,7 +45,8 @@ def report_answers(
             rows = [_answer_row(*ranked, entities) for ranked in enumerate(answers, start=1)]
             yield Block(_title(question, entities) if titles else "", asked, rows)
 
-    return Report(_columns(_ANSWER, predictor.calibrated, options), blocks())
+    note = _note(trained, options) if predictor.calibrated else ""
+    return Report(_columns(_ANSWER, predictor.calibrated, options), blocks(), note)
 
 
 def report_missing(trained: Run, relation: str, options: Options) -> Report:
@@ -63,19 +65,35 @@ def report_missing(trained: Run, relation: str, options: Options) -> Report:
     relation = reader.relations.name(relation)
     wanted = graph.relations.id(relation), options.top_k, options.candidates
     found = missing_facts(model, graph, *wanted)
-    calibration = calibration_of(trained)
     rows = _missing_rows(found, graph.entities.names, reader.entities)
-    if calibration is not None:
-        relations = tf.constant(found.triples[:, 1])
-        probabilities = calibration.probabilities(tf.constant(found.scores), relations)
-        for row, probability in zip(rows, probabilities.numpy().tolist(), strict=True):
-            row["probability"] = probability
+    probabilities = _probabilities(trained, found, options)
+    for row, probability in zip(rows, probabilities, strict=False):
+        row["probability"] = probability
+    calibrated = len(probabilities) == len(rows)
     if options.explain:
         explained = Explainer(model, graph).explain("tail", found.triples, options.explain)
         for row, because in zip(rows, explained, strict=True):
             row["because"] = [_known_row(fact, reader.entities) for fact in because]
-    columns = _columns(_MISSING, calibration is not None, options)
-    return Report(columns, [Block("", {"relation": relation}, rows)])
+    columns = _columns(_MISSING, calibrated, options)
+    note = _note(trained, options) if calibrated else ""
+    return Report(columns, [Block("", {"relation": relation}, rows)], note)
+
+
+def _probabilities(trained: Run, found: RankedFacts, options: Options) -> list[float]:
+    """Returns those of facts, or none if the run cannot be calibrated."""
+    relations = found.triples[:, 1]
+    if options.probability == "answer":
+        of_answers = AnswerProbabilities(trained.model, trained.graph)
+        return of_answers.probabilities("tail", relations, found.scores).tolist()
+    calibration = calibration_of(trained)
+    if calibration is None:
+        return []
+    scores = tf.constant(found.scores)
+    return calibration.probabilities(scores, tf.constant(relations)).numpy().tolist()
+
+
+def _note(trained: Run, options: Options) -> str:
+    return PROBABILITIES[options.probability].format(trained.graph.num_entities)
 
 
 def _columns(names: Sequence[str], calibrated: bool, options: Options) -> list[str]:

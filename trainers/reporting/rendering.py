@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from datasets.text_table import csv_cell
 from datasets.text_table import table as text_table
 from quatre_tf.atomic_files import whole_file
 
@@ -65,7 +66,7 @@ def write_csv(path: pathlib.Path, rows: Iterable[Mapping[str, Any]]) -> None:
     with whole_file(path) as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: csv_cell(cell) for name, cell in row.items()} for row in rows)
 
 
 def _lines(row: Sequence[str]) -> list[list[str]]:

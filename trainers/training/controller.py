@@ -1,6 +1,7 @@
 """The outer loop: validate, keep the best, checkpoint, stop early, show progress."""
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Mapping
 
@@ -174,7 +175,8 @@ class Controller:
         return {"hits@10": "Hits@10", "mrr": "MRR"}[self._config.best_by]
 
     def _train_call(self, remaining: int, bar: TrainingBar) -> None:
-        num_steps = min(self._steps_per_call, remaining)
+        # Calls of equal length: the mean loss of a last call of a few steps would be a spike.
+        num_steps = math.ceil(remaining / math.ceil(remaining / self._steps_per_call))
         start = self._clock.seconds
         progress = self._trainer.train(num_steps)
         seconds = self._clock.seconds - start

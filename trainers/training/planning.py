@@ -5,9 +5,11 @@ from typing import Protocol
 
 from trainers.training.config import TrainConfig
 
-# Of a budget: about so many validations, and at most this share of the time for them.
+# Of a budget: about so many validations, and at most this share of the time for them; fewer or
+# more only to have the least number, as long as half of the time is left for training.
 _VALIDATIONS = 10
 _VALIDATION_SHARE = 0.15
+_LEAST_VALIDATIONS = 5
 # For exporting and for reading the weights again, in addition to ranking the test split.
 _FINISH_SECONDS = 5.0
 # New measurements count so much: the speed of a shared machine drifts.
@@ -118,7 +120,11 @@ class BudgetPlan:
 
     @property
     def _interval(self) -> float:
-        return max(self._budget / _VALIDATIONS, self._validation_seconds / _VALIDATION_SHARE)
+        seconds = self._validation_seconds
+        usual = max(self._budget / _VALIDATIONS, seconds / _VALIDATION_SHARE)
+        # The last one comes after the end.
+        rare = (self._end - (_LEAST_VALIDATIONS - 1) * seconds) / _LEAST_VALIDATIONS
+        return min(usual, max(rare, seconds, 1.0))
 
     @property
     def _end(self) -> float:

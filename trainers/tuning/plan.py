@@ -38,6 +38,8 @@ class Search:
         trials: Configurations at most; 0 for the whole grid, or for 16 random ones.
         finalists: How many of the best configurations are trained with all seeds.
         budget_minutes: Wall time of the whole search; 0 for no bound.
+        num_entities: Entities of the graph, if they are known: numbers of candidates that mean all
+            of them are one value.
 
     Raises:
         ConfigError: A setting makes no sense, or nothing is left to search.
@@ -50,6 +52,7 @@ class Search:
     trials: int = 0
     finalists: int = 3
     budget_minutes: float = 0.0
+    num_entities: int = 0
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
@@ -77,11 +80,18 @@ class Search:
     def _whole_space(self) -> Space:
         preset = presets.resolve(self.dataset, self.recipe, self.settings)
         # A regulariser that the preset has: most sums of two would be too much.
-        return {
+        space = {
             name: SETTINGS[name].search.get(preset.optimizer, values)
             for name, values in SPACES[self.recipe].items()
             if name not in REGULARIZERS or getattr(preset, name)
         }
+        if self.num_entities and "num_candidates" in space:
+            numbers = cast("Choices", space["num_candidates"])
+            few = [number for number in numbers if number < self.num_entities]
+            space["num_candidates"] = numbers[: len(few) + 1]
+            if not few:
+                del space["num_candidates"]
+        return space
 
     @property
     def grid(self) -> list[dict[str, Any]]:

@@ -35,8 +35,22 @@ def test_budget_is_kept_whatever_validation_costs(config, validation_seconds):
     # The test split takes as long as two validations; five seconds are for the export.
     assert 280.0 < now + 2 * validation_seconds + 5.0 < 300.0 + 1.0
     assert validations[-1] == step
-    assert len(validations) * validation_seconds <= 0.15 * 300 + validation_seconds
-    assert len(validations) >= 3
+    share = max(0.15 * 300, 4 * validation_seconds)
+    assert len(validations) * validation_seconds <= share + validation_seconds
+    assert len(validations) >= 5
+
+
+@pytest.mark.parametrize("validation_seconds", [0.5, 5.0, 12.0, 16.0])
+def test_three_minutes_are_enough_for_five_validations(config, validation_seconds):
+    config = dataclasses.replace(config, budget_minutes=3.0)
+    validations, _, _ = walk(BudgetPlan(config, 1.0), 0.05, validation_seconds, now=8.0)
+    assert 5 <= len(validations) <= 11
+
+
+def test_half_of_a_budget_is_for_training(config):
+    config = dataclasses.replace(config, budget_minutes=3.0)
+    validations, _, now = walk(BudgetPlan(config, 1.0), 0.05, 40.0)
+    assert len(validations) * 40.0 <= now / 2 + 40.0
 
 
 def test_budget_foresees_its_last_step(config):
@@ -80,7 +94,8 @@ def test_a_resumed_run_keeps_its_budget(config):
     config = dataclasses.replace(config, budget_minutes=20.0)
     plan = BudgetPlan(config, test_share=1.0, validated=800.0, slowest_validation=60.0)
     validations, _, now = walk(plan, 0.15, 60.0, now=1000.0)
-    assert len(validations) == 1
+    # The one that was due, and the last.
+    assert len(validations) == 2
     assert now + 60.0 + 5.0 < 1200.0 + 1.0
 
 

@@ -77,6 +77,15 @@ def test_adam_has_learning_rates_of_its_own():
     assert search.space.keys() == Search("umls", "strong").space.keys()
 
 
+@pytest.mark.parametrize(
+    ("num_entities", "numbers"),
+    [(0, (2048, 4096, 8192)), (40_000, (2048, 4096, 8192)), (3000, (2048, 4096)), (2048, None)],
+)
+def test_numbers_of_candidates_that_mean_all_entities_are_one(num_entities, numbers):
+    space = Search("umls", "sampled", num_entities=num_entities).space
+    assert space.get("num_candidates") == numbers
+
+
 def test_more_trials_begin_with_the_same_and_another_seed_draws_others():
     four = points(Search("umls", "strong", trials=4))
     assert points(Search("umls", "strong", trials=9))[:4] == four
