@@ -1,6 +1,7 @@
-"""Shows a run on a local web page: completions, entities, neighbours, learning curves.
+"""Shows runs on a local web page: completions, entities, neighbors, learning curves.
 
 Usage: quatre explore --run_dir=runs/countries
+       quatre explore --run_dir=runs/one,runs/two
 
 The page is for the browser of this computer, and needs no network. docs/exploring.md shows it.
 """
@@ -13,7 +14,9 @@ from absl import flags
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.paths import user_path
 
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
+_RUN_DIR = flags.DEFINE_list(
+    "run_dir", None, "Runs of `quatre fit`; several are compared.", required=True
+)
 _PORT = flags.DEFINE_integer(
     "port", 6007, "Where to listen on 127.0.0.1; 0: a free port.", lower_bound=0, upper_bound=65535
 )
@@ -31,11 +34,14 @@ def main(argv: Sequence[str]) -> int:
         import_tensorflow()
         from trainers.explorer.api import Api
         from trainers.explorer.application import Application
-        from trainers.reporting.runs import load_reported_run
+        from trainers.reporting.runs import load_reported_run, name_runs
 
-        path = user_path(_RUN_DIR.value)
-        application = Application(Api(load_reported_run(path)))
-        print(f"{path} is at {address(listening)} until Ctrl-C.", flush=True)
+        paths = [user_path(path) for path in _RUN_DIR.value]
+        runs = name_runs([load_reported_run(path) for path in paths])
+        application = Application(*(Api(run, title) for title, run in runs.items()))
+        shown = ", ".join(map(str, paths))
+        verb = "are" if len(paths) > 1 else "is"
+        print(f"{shown} {verb} at {address(listening)} until Ctrl-C.", flush=True)
         if _OPEN.value:
             webbrowser.open(address(listening))
         make(application, listening).serve_forever()

@@ -18,6 +18,7 @@ Args = Mapping[str, str]
 
 _MAX_FOUND = 20
 _NUM_NEIGHBORS = 10
+_NUM_EXAMPLES = 6
 _NUM_FACTS, _MAX_FACTS = 50, 10_000
 _NUM_ANSWERS, _MAX_ANSWERS = 25, 1_000
 
@@ -30,12 +31,14 @@ class Api:
 
     Args:
         run: What to explore.
+        title: What to call it among several runs.
 
     Raises:
         DataError: The run holds no model, or one with NaN or infinite values.
     """
 
-    def __init__(self, run: ReportedRun):
+    def __init__(self, run: ReportedRun, title: str = "run"):
+        self.title = title
         # Without weights there is nothing to ask; loading them says so.
         trained = self._trained = run.trained or load_run(run.path)
         self._run, self._graph = run, trained.graph
@@ -54,6 +57,7 @@ class Api:
             "name": self._graph.name,
             "relations": self._relations,
             "calibrated": self._predictor.calibrated,
+            "examples": self._examples(),
         }
 
     def curves(self, args: Args) -> dict[str, Any]:
@@ -108,6 +112,19 @@ class Api:
                 for answer in answers
             ],
         }
+
+    def _examples(self) -> list[dict[str, Any]]:
+        """Returns a question for a tail of each of the relations with most test triples."""
+        heads, relations, _ = self._graph.test.T
+        degrees = np.bincount(self._graph.known[:, [0, 2]].reshape(-1))
+        order = np.argsort(-np.bincount(relations), kind="stable")[:_NUM_EXAMPLES]
+        found = []
+        for relation in order[np.isin(order, relations)]:
+            own = heads[relations == relation]
+            entity = own[np.argmax(degrees[own])]
+            name = self._graph.relations.names[relation]
+            found.append({"entity": self._entity(entity), "relation": name})
+        return found
 
     def _facts(self, facts: np.ndarray) -> list[dict[str, Any]]:
         return [

@@ -45,19 +45,22 @@ class _Request(Request):
 class Application:
     """Serves the page at / and the methods of `Api` below /api/; there is nothing but GET.
 
-    Errors are JSON: `{"error", "suggestions"}`, with the closest names where one is unknown.
+    A request names the run that it asks in `run`; without it, the first one answers. Errors are
+    JSON: `{"error", "suggestions"}`, with the closest names where one is unknown.
 
     Args:
-        api: What answers.
+        apis: What answers, an API for each run; their titles differ.
     """
 
-    def __init__(self, api: Api):
+    def __init__(self, *apis: Api):
+        self._apis = {api.title: api for api in apis}
         endpoints: dict[str, Callable[[Request], Response]] = {
             path: functools.partial(_file, (_STATIC / name).read_bytes(), mimetype)
             for path, (name, mimetype) in _FILES.items()
         }
         for name in _QUESTIONS:
-            endpoints[f"/api/{name}"] = functools.partial(_answer, getattr(api, name))
+            endpoints[f"/api/{name}"] = functools.partial(self._answer, name)
+        endpoints["/api/runs"] = self._runs
         rules = [Rule(path, endpoint=path, methods=["GET"]) for path in endpoints]
         self._endpoints, self._rules = endpoints, Map(rules, merge_slashes=False).bind("localhost")
 
@@ -66,6 +69,17 @@ class Application:
         response = self._respond(_Request(environ))
         response.headers.update(_HEADERS)
         return response(environ, start_response)
+
+    def _answer(self, question: str, request: Request) -> Response:
+        title = request.args.get("run") or next(iter(self._apis))
+        if title not in self._apis:
+            raise UnknownNameError(title, kind="run", suggestions=list(self._apis))
+        return _json(getattr(self._apis[title], question)(request.args))
+
+    def _runs(self, request: Request) -> Response:
+        """Returns the titles of the runs and the figures of their test splits."""
+        tests = {title: api.run(request.args)["test"] for title, api in self._apis.items()}
+        return _json({"runs": [{"title": title, "test": test} for title, test in tests.items()]})
 
     def _respond(self, request: Request) -> Response:
         try:
@@ -87,10 +101,6 @@ class Application:
 def _file(content: bytes, mimetype: str, request: Request) -> Response:
     del request
     return Response(content, mimetype=mimetype)
-
-
-def _answer(question: Callable[[Any], dict[str, Any]], request: Request) -> Response:
-    return _json(question(request.args))
 
 
 def _json(content: dict[str, Any], status: int = 200) -> Response:

@@ -15,7 +15,7 @@ _MAX_INSIDE = 1_000
 
 
 class EntitySearch:
-    """Searches names and labels, whatever the case.
+    """Searches names and labels, whatever the case and the accents.
 
     There is no index: Arrow compares the beginnings of millions of names in a fraction of a second,
     and Python finds a text in one long string as fast.
@@ -39,7 +39,7 @@ class EntitySearch:
         fewer than `limit` others; among equals, those with more facts. To an empty text, the
         entities with most facts.
         """
-        wanted = _lower([" ".join(text.split())])[0].as_py()
+        wanted = _folded([" ".join(text.split())])[0].as_py()
         if not wanted:
             # Every label that is missing would be equal to it.
             return self._best(np.ones(len(self._degrees), np.int8), limit)
@@ -61,10 +61,10 @@ class EntitySearch:
 
 
 class _Column:
-    """Texts in lower case, one an entity; some may be empty."""
+    """Texts as `_folded` returns them, one an entity; some may be empty."""
 
     def __init__(self, texts: Sequence[str] | np.ndarray):
-        self._texts = _lower(texts)
+        self._texts = _folded(texts)
         _, offsets, content = self._texts.buffers()
         self._offsets = np.frombuffer(offsets, np.int64)[: len(self._texts) + 1]
         self._content = content.to_pybytes()
@@ -91,5 +91,7 @@ class _Column:
         return rows
 
 
-def _lower(texts: Sequence[str] | np.ndarray) -> pa.Array:
-    return pc.utf8_lower(as_strings(texts))
+def _folded(texts: Sequence[str] | np.ndarray) -> pa.Array:
+    """Returns texts in lower case without accents: they are marks of their own when decomposed."""
+    plain = pc.replace_substring_regex(pc.utf8_normalize(as_strings(texts), "NFKD"), r"\p{M}", "")
+    return pc.utf8_lower(plain)

@@ -120,6 +120,36 @@ def test_search(client, text, found):
     assert names(ask(client, "/api/search", text=text)["found"]) == found
 
 
+@pytest.mark.parametrize("text", ["garcia", "García", "GARCI\u0301A", "gárcia"])
+def test_search_folds_accents(text):
+    splits = dict.fromkeys(SPLITS, (["García"], ["knows"], ["Gracia"]))
+    graph = Graph.from_names("graph", splits)
+    assert graph.entities.names[EntitySearch(graph).find(text, 5)].tolist() == ["García"]
+
+
+def test_examples_are_questions_of_test_triples(client):
+    found = ask(client, "/api/run")["examples"]
+    test = small_graph().test.tolist()
+    named = {(example["entity"]["name"], example["relation"]) for example in found}
+    graph = small_graph()
+    asked = {(graph.entities.names[h], graph.relations.names[r]) for h, r, _ in test}
+    assert named <= asked
+    assert {relation for _, relation in named} == {relation for _, relation in asked}
+
+
+def test_several_runs(run):
+    client = Client(Application(Api(run, "one"), Api(run, "two")))
+    assert [each["title"] for each in ask(client, "/api/runs")["runs"]] == ["one", "two"]
+    asked = {"head": "a", "relation": "likes"}
+    one, two, first = (
+        ask(client, "/api/answers", **asked, **of) for of in ({"run": "one"}, {"run": "two"}, {})
+    )
+    assert one == two == first
+    response = client.get("/api/run", query_string={"run": "three"})
+    assert response.status_code == 404
+    assert response.json["suggestions"] == ["one", "two"]
+
+
 def test_search_looks_inside_names_but_not_across_them(monkeypatch):
     rows = [("Aab", "x", "Bxa"), ("Aab", "x", "zAAß"), ("Bxa", "x", "zAAß"), ("zAAß", "x", "É")]
     graph = Graph.from_names("graph", dict.fromkeys(SPLITS, tuple(zip(*rows, strict=True))))

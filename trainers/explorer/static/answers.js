@@ -4,6 +4,7 @@ import { ask, byId, element, entityLink, knownMark, moreButton, table } from "/p
 
 const FIRST = 25;
 const MOST = 1000;
+const MEANING = "Probability: of a true triple against one corrupted at random, at even odds.";
 // The question asked last: a late answer to one before must not replace it.
 let latest;
 
@@ -23,7 +24,8 @@ export async function showAnswers(question, count = FIRST) {
   if (latest !== question) return;
   const calibrated = answers.some((answer) => answer.probability !== null);
   const titles = ["Rank", "Entity", "Score", ...(calibrated ? ["Probability"] : []), "Known in"];
-  const shown = table("Most plausible first", titles, answers.map((answer, place) => row(answer, place, calibrated)));
+  const caption = calibrated ? `Most plausible first. ${MEANING}` : "Most plausible first";
+  const shown = table(caption, titles, answers.map((answer, place) => row(answer, place, calibrated)));
   shown.classList.add("ranked");
   const parts = answers.length ? [shown] : [element("p", {}, "No candidates are left.")];
   if (answers.length === count && count < MOST) {

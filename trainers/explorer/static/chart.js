@@ -4,7 +4,7 @@ import { element } from "/page.js";
 
 const WIDTH = 340;
 const HEIGHT = 210;
-const BOX = { left: 52, right: 330, top: 12, bottom: 165 };
+const BOX = { left: 60, right: 316, top: 12, bottom: 165 };
 const MARKS = { train: "line", "valid/all": "line", "valid_sample/all": "sample" };
 const NAMES = { "valid_sample/all": "sample of validation" };
 

@@ -4,7 +4,7 @@ import { showAnswers } from "/answers.js";
 import { showEntity } from "/entity.js";
 import { address, ask, byId, called, showError, state } from "/page.js";
 import { question, showQuestion, startQuestion } from "/question.js";
-import { showCurves, showRun } from "/run.js";
+import { showCurves, showExamples, showRun, showRuns } from "/run.js";
 import { startSearch } from "/search.js";
 
 let graph;
@@ -18,6 +18,7 @@ async function show() {
   const wanted = state().entity;
   byId("message").hidden = true;
   byId("columns").hidden = !wanted;
+  byId("examples").hidden = Boolean(wanted);
   document.title = graph;
   if (!wanted) return;
   try {
@@ -60,11 +61,12 @@ async function start() {
     relations = run.relations;
     graph = run.name;
     showRun(run);
+    showExamples(run.examples);
     startSearch((name) => go({ entity: name }));
     startQuestion((choices) => go({ entity: entity.name, ...choices }));
     document.addEventListener("click", follow);
     addEventListener("popstate", show);
-    await Promise.all([show(), showCurves()]);
+    await Promise.all([show(), showCurves(), showRuns()]);
   } catch (error) {
     showError(error);
   }

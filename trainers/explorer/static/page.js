@@ -10,10 +10,13 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-// The state of the page is its URL: entity, relation, asked, known, seen.
+// The state of the page is its URL: run, entity, relation, asked, known, seen.
 export const state = () => Object.fromEntries(new URLSearchParams(location.search));
 
-export const address = (changes) => `/?${new URLSearchParams(changes)}`;
+// Every link and request stays with the run.
+const ofRun = (values) => (state().run ? { run: state().run, ...values } : values);
+
+export const address = (changes) => `/?${new URLSearchParams(ofRun(changes))}`;
 
 export const called = (entity) => entity.label || entity.name;
 
@@ -42,6 +45,11 @@ export function table(caption, titles, rows) {
   );
 }
 
+export function figures(title, cells) {
+  const shown = cells.map((cell) => element("td", {}, cell));
+  return element("tr", {}, element("th", { scope: "row" }, title), ...shown);
+}
+
 export function moreButton(text, action) {
   const button = element("button", { type: "button" }, text);
   button.addEventListener("click", async () => {
@@ -55,7 +63,7 @@ export function moreButton(text, action) {
 }
 
 export async function ask(question, parameters = {}, options = {}) {
-  const response = await fetch(`/api/${question}?${new URLSearchParams(parameters)}`, options);
+  const response = await fetch(`/api/${question}?${new URLSearchParams(ofRun(parameters))}`, options);
   if (response.ok) return response.json();
   const isTold = response.headers.get("Content-Type") === "application/json";
   throw new Error(isTold ? (await response.json()).error : "The program failed; its terminal says why.");
