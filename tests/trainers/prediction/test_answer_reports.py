@@ -70,13 +70,28 @@ def test_answers_as_json(trained, capsys):
 def test_answers_as_tables(trained, capsys):
     options = Options(3, include_known=True)
     out = written(capsys, report_answers(trained, QUESTIONS[1:], options, True), "table")
-    assert out.splitlines() == [
+    note, empty, *lines = out.splitlines()
+    assert note.startswith("probability: of a true triple against one corrupted at random, at even")
+    assert empty == ""
+    assert lines == [
         "(?, rules, a (Ann))",
         "rank  entity  label  score  probability  known from",
         "1          f         3.000       0.8808",
         "2          b         2.000       0.7311       train",
         "3          c   Cleo  2.000       0.7311        test",
     ]
+
+
+def test_probabilities_of_answers(trained, capsys):
+    options = Options(6, include_known=True, probability="answer")
+    out = written(capsys, report_answers(trained, QUESTIONS[1:], options, False), "table")
+    assert "that it is an answer among all 6 entities" in out.splitlines()[0]
+    out = written(capsys, report_answers(trained, QUESTIONS[1:], options, False), "json")
+    found = [answer["probability"] for answer in json.loads(out)]
+    assert found == sorted(found, reverse=True)
+    assert 0 <= found[-1] <= found[0] <= 1
+    out = written(capsys, report_missing(trained, "Likes", options), "json")
+    assert all(0 <= fact["probability"] <= 1 for fact in json.loads(out))
 
 
 def test_missing_facts_as_csv(trained, capsys):
