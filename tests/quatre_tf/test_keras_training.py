@@ -82,14 +82,6 @@ def test_gradients_are_sparse_with_each_row_once(triples, policy):
         assert len(set(gradient.indices.numpy())) == len(gradient.indices)
 
 
-def test_eager_and_compiled_training_agree(triples, labels):
-    compiled, eager = make(), make(run_eagerly=True)
-    for model in (compiled, eager):
-        model.fit(triples, labels, batch_size=5, epochs=2, shuffle=False, verbose=0)
-    for one, other in zip(compiled.get_weights(), eager.get_weights(), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
-
-
 def test_evaluate_and_predict(rng, triples, labels):
     model = make()
     expected = reference.model_scores(model, triples)

@@ -12,7 +12,6 @@ from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.tile_runner import TileRunner
-from tests import reference
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 
 # Worked out by hand. The numbers are a 1, b 2, c 2, d -1, e 0, f 3; a score is a product of two.
@@ -179,38 +178,3 @@ def test_a_model_that_was_ranked_is_not_kept(random_graph):
     del model
     gc.collect()
     assert table() is None
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_three_sets_equal_a_naive_ranking(seed):
-    """Random graphs with integer scores: unfolded NumPy scores, then candidate by candidate."""
-    rng = np.random.default_rng(seed)
-    splits = [rng.integers(0, [7, 3, 7], [n, 3], np.int32) for n in (12, 4, 15)]
-    names = Vocabulary([f"e{i}" for i in range(7)]), Vocabulary(["x", "y", "z"], "relation")
-    graph = Graph("random", *names, *splits)
-    model = QuatRE(7, 3, 1, variant="quate")
-    model.entities.embeddings.assign(rng.integers(-1, 2, [7, 4]))
-    model.score_function.tables["relation"].assign(np.eye(4)[rng.integers(0, 4, 3)])
-    ranks = Evaluator(graph, candidates=CANDIDATE_SETS).rank(model, "test")
-    for name in CANDIDATE_SETS:
-        for side in ("head", "tail"):
-            counts = ranks.counts[name][side]
-            found = np.stack([counts.better, counts.equal, counts.competitors], axis=1)
-            expected = [naive(graph, model, triple, side, name) for triple in graph.test.tolist()]
-            np.testing.assert_array_equal(found, expected, err_msg=f"{name} {side}")
-
-
-def naive(graph, model, triple, side, candidates):
-    """(better, equal, competitors), with sets of tuples."""
-    column = {"head": 0, "tail": 2}[side]
-    known = {tuple(t) for t in graph.known.tolist()}
-    source = graph.train if candidates == "train_type_constrained" else graph.known
-    slot = {t[column] for t in source.tolist() if t[1] == triple[1]}
-    everyone = range(graph.num_entities) if candidates == "all" else slot
-    replaced = [tuple(e if c == column else x for c, x in enumerate(triple)) for e in everyone]
-    competitors = [t for t in replaced if t not in known]
-    if not competitors:
-        return (0, 0, 0)
-    scores = reference.model_scores(model, competitors)
-    (target,) = reference.model_scores(model, [triple])
-    return ((scores > target).sum(), (scores == target).sum(), len(competitors))

@@ -91,15 +91,6 @@ def test_best_is_a_true_copy_of_the_best_not_the_last(config, tmp_path, monkeypa
     np.testing.assert_array_equal(load_run(run_dir).model.entities.embeddings.numpy(), first)
 
 
-def test_early_stopping(config, tmp_path, monkeypatch, capsys):
-    results = make_results(["parent_of"])
-    monkeypatch.setattr(Evaluator, "summarize", lambda *_: results)
-    train(dataclasses.replace(config, epochs=100, validate_every=1, patience=3), tmp_path / "run")
-    # The first is the best; three that are no better follow.
-    assert len(read_records(tmp_path / "run", "valid/all")) == 4
-    assert "Stopped early" in capsys.readouterr().out
-
-
 def test_resumed_run_equals_the_uninterrupted_one(any_config, tmp_path, monkeypatch):
     train(any_config, tmp_path / "whole")
     # Stopped, not planned shorter: the learning rate may depend on where training ends.
@@ -111,38 +102,6 @@ def test_resumed_run_equals_the_uninterrupted_one(any_config, tmp_path, monkeypa
     assert whole.keys() == parts.keys()
     for name, value in whole.items():
         np.testing.assert_array_equal(parts[name], value, err_msg=name)
-
-
-def test_interrupt_saves_a_checkpoint_to_go_on_from(config, tmp_path, monkeypatch):
-    calls, original = [], Trainer.train
-
-    def interrupted(self, num_steps):
-        calls.append(num_steps)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return original(self, num_steps)
-
-    monkeypatch.setattr(Trainer, "train", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        train(config, tmp_path / "run")
-    monkeypatch.undo()
-    reader = tf.train.load_checkpoint(str(tmp_path / "run" / "checkpoints"))
-    assert reader.get_tensor("step/.ATTRIBUTES/VARIABLE_VALUE") == sum(calls[:2])
-
-    train(config, tmp_path / "run", resume=True)
-    train(config, tmp_path / "whole")
-    expected = state(tmp_path / "whole")
-    for name, value in state(tmp_path / "run").items():
-        np.testing.assert_array_equal(value, expected[name], err_msg=name)
-
-
-def test_mirrored_run_agrees_with_default(config, tmp_path):
-    """A whole run; test_distributed.py has the steps of every recipe and strategy."""
-    train(config, tmp_path / "default")
-    fit(dataclasses.replace(config, strategy="mirrored"), tmp_path / "mirrored")
-    default, mirrored = state(tmp_path / "default"), state(tmp_path / "mirrored")
-    for name, value in default.items():
-        np.testing.assert_allclose(mirrored[name], value, rtol=1e-4, atol=1e-5, err_msg=name)
 
 
 def test_collapse_stops_and_names_the_last_good_checkpoint(config, tmp_path):
