@@ -21,8 +21,9 @@ FORKED.set_forkserver_preload(
 )
 
 
-def run(module, arguments, folder, timeout=600):
+def run(module, *arguments, folder=ROOT, timeout=600):
     """Returns (exit code, what is printed) of `python -m MODULE ARGUMENTS` in a folder."""
+    arguments = list(map(str, arguments))
     with tempfile.TemporaryDirectory() as scratch:
         printed = pathlib.Path(scratch, "printed")
         process = FORKED.Process(target=_main, args=(module, arguments, folder, printed))
@@ -38,9 +39,9 @@ def type_in(command, folder):
     """As `run` of a line, or of its words: `quatre PROGRAM ...` or `python -m MODULE ...`."""
     first, second, *rest = shlex.split(command) if isinstance(command, str) else command
     if first == "quatre":
-        return run(MODULES[second], rest, folder)
+        return run(MODULES[second], *rest, folder=folder)
     assert (first, second) == ("python", "-m"), command
-    return run(rest[0], rest[1:], folder)
+    return run(*rest, folder=folder)
 
 
 def _main(module, arguments, folder, printed):

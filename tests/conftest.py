@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 # Before TensorFlow is imported anywhere: its start-up notes are not ours.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 # A compiled step that the developer has is not what is tested, but by `step_made_of`.
 os.environ["QUATRE_ENABLE_KERNEL"] = "0"

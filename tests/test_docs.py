@@ -56,7 +56,7 @@ def checkout(tmp_path_factory):
     """A folder with the examples, and a small run of countries."""
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "examples").symlink_to(ROOT / "examples")
-    code, printed = commands.run("trainers.fit", COUNTRIES.split(), folder)
+    code, printed = commands.run("trainers.fit", *COUNTRIES.split(), folder=folder)
     assert code == 0, printed
     return folder
 
@@ -84,7 +84,7 @@ def test_commands(block, outcome):
 
 @functools.cache
 def _flags(module):
-    code, printed = commands.run(module, ["--help_all"], ROOT)
+    code, printed = commands.run(module, "--help_all")
     assert code == 0, f"{module}: {printed}"
     return set(re.findall(r"^\s+(?:-\w,)?--(?:\[no\])?(\w+):", printed, re.MULTILINE)) | {"help"}
 

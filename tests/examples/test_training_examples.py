@@ -1,35 +1,24 @@
 """The training examples as people run them."""
 
 import json
-import pathlib
 import re
-import subprocess
-import sys
 
-ROOT = pathlib.Path(__file__).parents[2]
+from tests import commands
+
 SPLITS = ("train", "valid", "test")
 
 
-def run(module, *flags):
-    return subprocess.run(
-        [sys.executable, "-m", f"examples.{module}", *flags],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
 def test_train_with_keras(tmp_path):
-    done = run("train_with_keras", "--epochs=1", f"--output={tmp_path}/new/model.keras")
-    assert done.returncode == 0, done.stderr
-    figures = [float(figure) for figure in re.findall(r"val_mrr: (\S+)", done.stdout)]
+    output = f"--output={tmp_path}/new/model.keras"
+    code, printed = commands.run("examples.train_with_keras", "--epochs=1", output)
+    assert code == 0, printed
+    figures = [float(figure) for figure in re.findall(r"val_mrr: (\S+)", printed)]
     assert len(figures) == 1
     # Frequencies alone reach 0.125 (tests/trainers/training/test_learning.py).
     assert figures[0] > 0.25
-    assert re.search(r"^Test split: MRR 0\.\d{4}", done.stdout, re.MULTILINE)
+    assert re.search(r"^Test split: MRR 0\.\d{4}", printed, re.MULTILINE)
     assert (tmp_path / "new" / "model.keras").is_file()
-    assert "Warning" not in done.stderr
+    assert "Warning" not in printed
 
 
 def test_train_own_tsv(tmp_path):
@@ -38,8 +27,9 @@ def test_train_own_tsv(tmp_path):
     lines = [f"n{i}\t{name}\tn{(i + k) % 40}" for i in range(40) for name, k in steps]
     path = tmp_path / "facts.tsv"
     path.write_text("\n".join(lines), encoding="utf-8")
-    done = run("train_own_tsv", f"--triples={path}", f"--output={tmp_path}/out", "--epochs=1")
-    assert done.returncode == 0, done.stderr
+    flags = [f"--triples={path}", f"--output={tmp_path}/out", "--epochs=1"]
+    code, printed = commands.run("examples.train_own_tsv", *flags)
+    assert code == 0, printed
     splits = {
         name: (tmp_path / "out" / "graph" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
         for name in SPLITS

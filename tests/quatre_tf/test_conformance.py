@@ -18,7 +18,7 @@ from quatre_tf.objectives.sampled_logistic import SampledBatch, sampled_logistic
 from quatre_tf.objectives.sampled_softmax import Candidates, sampled_softmax_objective
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.tiles import top_k
-from tests import systems
+from tests import reference, systems
 
 ENTITIES, RELATIONS, DIM = 6, 2, 2
 
@@ -154,20 +154,6 @@ def logistic_loss(case, tables):
     return total / 6
 
 
-def slopes(loss, tables):
-    """Central differences in float64."""
-    gradients = {name: np.zeros(table.shape) for name, table in tables.items()}
-    for name, table in tables.items():
-        for place in np.ndindex(table.shape):
-            values = []
-            for step in (1e-5, -1e-5):
-                moved = {**tables, name: table.copy()}
-                moved[name][place] += step
-                values.append(loss(moved))
-            gradients[name][place] = (values[0] - values[1]) / 2e-5
-    return gradients
-
-
 def dense(gradient, variable):
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient.numpy()
@@ -179,7 +165,7 @@ def dense(gradient, variable):
 def check_gradients(model, objective, loss):
     tables = {name: table.astype(np.float64) for name, table in model.tables().items()}
     np.testing.assert_allclose(objective.loss, loss(tables), rtol=1e-5)
-    expected = slopes(loss, tables)
+    expected = reference.central_differences(lambda moved: [loss(moved)], tables)
     widths = [int(np.prod(shape)) for shape in model.score_function.entity_tables().values()]
     rows, *others = map(dense, objective.gradients, model.trainable_variables)
     found = [*np.split(rows, np.cumsum(widths)[:-1], axis=1), *others]
@@ -230,6 +216,7 @@ def test_relation_prediction_is_for_multilinear_scores(case):
     check_gradients(model, objective, loss)
 
 
+@pytest.mark.parametrize("case", systems.DISTINCT, ids=str)
 def test_ranks_equal_a_naive_ranking(case):
     """A random graph with equal entities: candidate by candidate, in all three candidate sets."""
     rng = np.random.default_rng(5)
@@ -260,6 +247,7 @@ def test_ranks_equal_a_naive_ranking(case):
 
 
 @pytest.mark.parametrize("strategy", ["mirrored"], indirect=True)
+@pytest.mark.parametrize("case", systems.DISTINCT, ids=str)
 def test_two_replicas_train_as_one(case, strategy):
     """Each takes some of the queries; the sums of their gradients are those of the whole batch."""
     batch = query_batch()

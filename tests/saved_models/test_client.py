@@ -15,9 +15,8 @@ import threading
 import numpy as np
 import pytest
 
-from saved_models.client import Candidate, Client, Prediction, Rank, TripleScore
+from saved_models.client import Client, Prediction, Rank, TripleScore
 from saved_models.rest import RestModel, ServingError
-from tests.saved_models.conftest import ENTITIES
 from tests.server_double import load_servable, serve_rest
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -112,10 +111,6 @@ def test_signatures(client, servable):
     assert set(signatures) == set(servable.signatures)
     assert signatures["rank_tails"].inputs == {"head", "relation", "tail"}
     assert signatures["rank_tails"].outputs == {"rank", "status"}
-
-
-def test_a_version_can_be_chosen(address):
-    assert Client(address, "small", version=1).rank_tails(TRIPLES[:1])[0].status == "OK"
 
 
 @pytest.mark.parametrize(
@@ -308,49 +303,29 @@ PREDICTIONS = {
 }
 
 
-def test_probabilities_and_labels_of_models_that_have_them(monkeypatch):
-    client = client_of(monkeypatch, PREDICTIONS)
-    known, unknown = client.predict_tails([("a", "b"), ("c", "d")])
-    assert known.candidates == (
-        Candidate("Q1", 2.0, 0.75, "universe"),
-        Candidate("Q2", 1.0, 0.5, None),
-    )
-    assert unknown == Prediction("UNKNOWN_HEAD", ())
+UNFIT = {
+    "status": ["OK", ["OK"], ["OK", "OK", "OK"], ["OK", "ok"], ["OK", None], ["OK", ["OK"]]],
+    "entities": [
+        *(None, ["Q1", "Q2"], [["Q1", "Q2", ""]], [["Q1", "Q2"], ["", ""]]),
+        *([["Q1", "Q2", odd], ["", "", ""]] for odd in (None, 7, ["Q3"])),
+        {"0": ["Q1", "Q2", ""], "1": ["", "", ""]},
+    ],
+    "scores": [
+        [[2.0, 1.0], [0.0, 0.0]],
+        [[2.0, float("-inf"), float("-inf")], [0.0, 0.0, 0.0]],
+        *(
+            [[2.0, odd, 0.0], [0.0, 0.0, 0.0]]
+            for odd in (None, "1.0", True, float("nan"), float("inf"), 10**400)
+        ),
+    ],
+    "probabilities": [[[odd, 0.5, 0.0], [0.0, 0.0, 0.0]] for odd in (1.5, -0.5)],
+    "labels": [None, [["universe", ""], ["", ""]]],
+}
 
 
-UNFIT_PREDICTIONS = [
-    {"status": ["OK"]},
-    {"status": ["OK", "OK", "OK"]},
-    {"status": ["OK", "ok"]},
-    {"status": ["OK", None]},
-    {"status": ["OK", ["OK"]]},
-    {"status": "OK"},
-    {"entities": [["Q1", "Q2", ""]]},
-    {"entities": None},
-    {"entities": [["Q1", "Q2"], ["", ""]]},
-    {"entities": [["Q1", "Q2", None], ["", "", ""]]},
-    {"entities": [["Q1", "Q2", 7], ["", "", ""]]},
-    {"entities": ["Q1", "Q2"]},
-    {"entities": [[["Q1"], "Q2", ""], ["", "", ""]]},
-    {"entities": {"0": ["Q1", "Q2", ""], "1": ["", "", ""]}},
-    {"scores": [[2.0, 1.0], [0.0, 0.0]]},
-    {"scores": [[2.0, None, 0.0], [0.0, 0.0, 0.0]]},
-    {"scores": [[2.0, "1.0", 0.0], [0.0, 0.0, 0.0]]},
-    {"scores": [[2.0, True, 0.0], [0.0, 0.0, 0.0]]},
-    {"scores": [[float("nan"), 1.0, 0.0], [0.0, 0.0, 0.0]]},
-    {"scores": [[float("inf"), 1.0, 0.0], [0.0, 0.0, 0.0]]},
-    {"scores": [[10**400, 1.0, 0.0], [0.0, 0.0, 0.0]]},
-    {"scores": [[2.0, float("-inf"), float("-inf")], [0.0, 0.0, 0.0]]},
-    {"probabilities": [[1.5, 0.5, 0.0], [0.0, 0.0, 0.0]]},
-    {"probabilities": [[0.5, -0.5, 0.0], [0.0, 0.0, 0.0]]},
-    {"labels": [["universe", ""], ["", ""]]},
-    {"labels": None},
-]
-
-
-@pytest.mark.parametrize("unfit", UNFIT_PREDICTIONS, ids=lambda unfit: "-".join(unfit))
-def test_predictions_that_do_not_match_the_signature(monkeypatch, unfit):
-    client = client_of(monkeypatch, {**PREDICTIONS, **unfit})
+@pytest.mark.parametrize(("name", "unfit"), [(n, value) for n in UNFIT for value in UNFIT[n]])
+def test_predictions_that_do_not_match_the_signature(monkeypatch, name, unfit):
+    client = client_of(monkeypatch, PREDICTIONS | {name: unfit})
     message = "FAILED_PRECONDITION: the answer is not that of a QuatRE-TF model: .*README"
     with pytest.raises(ServingError, match=message):
         client.predict_tails([("a", "b"), ("c", "d")])
@@ -424,27 +399,12 @@ def test_errors_cross_processes():
     assert str(error).startswith("http://localhost:1, model 'small': NOT_FOUND: no such model. Com")
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "localhost:8501",
-        "ftp://localhost",
-        "grpc://localhost:8500",
-        "",
-        "file:///etc",
-        "http://",
-        "http:///v1",
-        "http://host:port",
-        "http://host:99999",
-        "http://host:-1",
-        "http://[::1",
-        "http://a host",
-        "http://host\r\nX: y",
-        "http://user:password@host",
-        "http://host/?key=1",
-        "http://host#part",
-    ],
-)
+ADDRESSES = """localhost:8501 ftp://localhost grpc://localhost:8500 file:///etc http:// http:///v1
+http://host:port http://host:99999 http://host:-1 http://[::1 http://user:password@host
+http://host/?key=1 http://host#part"""
+
+
+@pytest.mark.parametrize("address", [*ADDRESSES.split(), "", "http://a host", "http://h\r\nX: y"])
 def test_malformed_addresses(address):
     with pytest.raises(ServingError, match="An address is http://HOST:PORT or https") as caught:
         Client(address, "small")
@@ -471,12 +431,3 @@ def test_the_client_imports_neither_tensorflow_nor_numpy():
         "sys.exit(bool({'tensorflow', 'numpy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
-
-
-def test_rest_requires_every_input(address, servable):
-    """The server's JSON parser does not know the defaults of a signature."""
-    definition = servable.signatures["predict_tails"]
-    assert set(definition.defaults) == {"top_k", "filtered", "type_constrained"}
-    inputs = {"head": [ENTITIES[0]], "relation": ["is a"]}
-    with pytest.raises(ServingError, match="Missing named input: filtered"):
-        RestModel(address, "small", None, 10.0).predict("predict_tails", inputs)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.serving import LOADERS, assert_identical, requests_of
 
-THREADS, REQUESTS = 8, 200
+THREADS, REQUESTS = 8, 60
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 import pathlib
 import shutil
-import subprocess
-import sys
 import tempfile
 
 import numpy as np
@@ -12,6 +10,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 from quatre_tf.errors import DataError
 from quatre_tf.runs.best_model import save_best
 from saved_models.versions import export_scorer
+from tests import commands
 from tests.serving import load_python
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -33,33 +32,6 @@ def nodes(saved_model):
 
 def files_of(exported):
     return sorted(path for path in exported.rglob("*") if path.is_file())
-
-
-def test_signatures(saved_model):
-    inputs = {name: sorted(s.inputs) for name, s in saved_model.signature_def.items()}
-    outputs = {name: sorted(s.outputs) for name, s in saved_model.signature_def.items()}
-    triple = ["head", "relation", "tail"]
-    tails = ["filtered", "head", "relation", "top_k", "type_constrained"]
-    inputs.pop("__saved_model_init_op")
-    outputs.pop("__saved_model_init_op")
-    assert inputs == {
-        "serving_default": tails,
-        "predict_tails": tails,
-        "predict_heads": ["filtered", "relation", "tail", "top_k", "type_constrained"],
-        "score_triples": triple,
-        "rank_tails": triple,
-        "rank_heads": triple,
-    }
-    predictions = ["entities", "labels", "probabilities", "scores", "status"]
-    ranks = ["rank", "status"]
-    assert outputs == {
-        "serving_default": predictions,
-        "predict_tails": predictions,
-        "predict_heads": predictions,
-        "score_triples": ["probability", "score", "status"],
-        "rank_tails": ranks,
-        "rank_heads": ranks,
-    }
 
 
 def test_the_graph_holds_standard_operations_only(nodes):
@@ -128,26 +100,15 @@ def test_training_data_are_in_the_filter_only(exported, graph):
     assert {shape[0] for shape in shapes.values()} <= allowed
 
 
-def run_program(*flags):
-    command = [sys.executable, "-m", "saved_models.export", *flags]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-
-
 def test_program(model, graph, tmp_path):
-    run_dir = tmp_path / "run"
+    run_dir, out = tmp_path / "run", tmp_path / "out"
+    flags = [f"--run_dir={run_dir}", f"--output={out}", "--version=4"]
+    code, printed = commands.run("saved_models.export", *flags)
+    assert (code, printed.count("\n")) == (1, 1)
+    assert printed.startswith("error: ")
+    assert not out.exists()
     graph.save(run_dir / "graph")
     save_best(model, run_dir)
-    result = run_program(f"--run_dir={run_dir}", f"--output={tmp_path / 'out'}", "--version=4")
-    assert result.stderr == ""
-    assert result.stdout == f"Exported {tmp_path / 'out' / '4'}\n"
-    assert result.returncode == 0
-    with load_python(tmp_path / "out" / "4") as ask:
+    assert commands.run("saved_models.export", *flags) == (0, f"Exported {out / '4'}\n")
+    with load_python(out / "4") as ask:
         assert ask("rank_heads", head=["日本"], relation=["is a"], tail=["100%"])["rank"] >= 1
-
-
-def test_program_without_a_run(tmp_path):
-    result = run_program(f"--run_dir={tmp_path / 'none'}", f"--output={tmp_path / 'out'}")
-    assert result.returncode == 1
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1
-    assert not (tmp_path / "out").exists()

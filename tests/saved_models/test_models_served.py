@@ -1,4 +1,4 @@
-"""Every score function is served: in both loaders, with the scores and ranks of its formula."""
+"""Every score function is served, with the scores and ranks of its formula."""
 
 import numpy as np
 import pytest
@@ -14,74 +14,61 @@ from saved_models.versions import export_scorer
 from tests import systems
 from tests.serving import LOADERS
 
-# Served alike whatever the structure or the quaternion variant is.
-CASES = {(case.name, str(case.options.get("norm"))): case for case in systems.CASES}.values()
 
-
-@pytest.fixture(params=CASES, ids=str)
-def case(request):
-    return request.param
-
-
-@pytest.fixture
-def model(case, graph):
-    model = KGEModel(
-        graph.num_entities, graph.num_relations, 2, case.name, options=dict(case.options)
-    )
+def random_model(case, num_entities, num_relations):
+    model = KGEModel(num_entities, num_relations, 2, case.name, options=dict(case.options))
     rng = np.random.default_rng(11)
     model.assign_tables({n: rng.normal(0, case.scale, t.shape) for n, t in model.tables().items()})
     return model
 
 
-def test_served_scores_and_ranks(case, model, graph, tmp_path):
-    path = export_scorer(build_scorer(model, graph), tmp_path)
-    heads, relations, tails = graph.test.T
-    names, everyone = graph.entities.names, np.arange(graph.num_entities)
-    scores = systems.scores(case, model.tables(), heads[:, None], relations[:, None], everyone)
-    known = {tuple(triple) for triple in graph.known.tolist()}
-    expected = [
-        1 + sum(row[e] > row[t] for e in everyone if (h, r, e) not in known)
-        for (h, r, t), row in zip(graph.test.tolist(), scores, strict=True)
-    ]
-    columns = {"head": names[heads], "relation": graph.relations.names[relations]}
-    for load in LOADERS.values():
-        with load(path) as ask:
-            ranks = ask("rank_tails", **columns, tail=names[tails])["rank"]
-            np.testing.assert_array_equal(ranks, expected)
-            found = ask("score_triples", **columns, tail=names[tails])["score"]
-            wanted = scores[np.arange(len(tails)), tails]
-            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
-            options = {"top_k": 3, "filtered": False, "type_constrained": False}
-            best = ask("predict_tails", **columns, **options)["scores"]
-            order = np.sort(scores, axis=1)[:, :-4:-1]
-            np.testing.assert_allclose(best, order, rtol=1e-4, atol=1e-5)
+def example(case):
+    """A model, triples [3, n], their scores, and those of all tails and heads of the first ones."""
+    if case.golden:
+        tables, *known = systems.golden(case)
+        return from_tables(case.name, tables, **case.options), *known
+    model, everyone = random_model(case, 12, 2), np.arange(12)
+    triples = np.random.default_rng(12).integers(0, [[12], [2], [12]], [3, 30])
+    h, r, t = triples[:, :6, np.newaxis]
+    ends = [(h, r, everyone), (everyone, r, t)]
+    scores = [systems.scores(case, model.tables(), *columns) for columns in (triples, *ends)]
+    return model, triples, *scores
 
 
-def test_golden_scores_are_served(case, tmp_path):
-    if case.golden is None:
-        return
-    tables, triples, of_triples, of_tails, of_heads = systems.golden(case)
-    names = [f"e{i:02}" for i in range(len(tables["entity"]))], [f"r{i}" for i in range(6)]
-    vocabularies = Vocabulary(names[0]), Vocabulary(names[1], "relation")
-    graph = Graph("golden", *vocabularies, *[triples.T.astype(np.int32)] * 3)
-    model = from_tables(case.name, tables, **case.options)
+@pytest.mark.parametrize("case", systems.DISTINCT, ids=str)
+def test_served_scores_and_ranks(case, tmp_path):
+    """Scores by one loader and ranks by the other: each compiles what it runs."""
+    model, triples, of_triples, of_tails, of_heads = example(case)
+    sizes = {"entity": model.num_entities, "relation": model.num_relations}
+    names = {kind: [f"{kind}{i:02}" for i in range(size)] for kind, size in sizes.items()}
+    entities, relations = (Vocabulary(names[kind], kind) for kind in names)
+    graph = Graph("example", entities, relations, *[triples.T.astype(np.int32)] * 3)
     path = export_scorer(build_scorer(model, graph), tmp_path)
-    heads, relations, tails = (
-        np.array(names[column == 1])[ids] for column, ids in enumerate(triples)
-    )
+    columns = zip((entities, relations, entities), triples, strict=True)
+    head, relation, tail = (vocabulary.names[ids] for vocabulary, ids in columns)
     tolerance = {"rtol": case.tolerance, "atol": case.tolerance}
-    options = {"top_k": 40, "filtered": False, "type_constrained": False}
     first = slice(0, len(of_tails))
+    options = {"top_k": len(entities), "filtered": False, "type_constrained": False}
     with LOADERS["python"](path) as ask:
-        found = ask("score_triples", head=heads, relation=relations, tail=tails)["score"]
+        found = ask("score_triples", head=head, relation=relation, tail=tail)["score"]
         np.testing.assert_allclose(found, of_triples, **tolerance)
-        found = ask("predict_tails", head=heads[first], relation=relations[first], **options)
+        found = ask("predict_tails", head=head[first], relation=relation[first], **options)
         np.testing.assert_allclose(found["scores"], -np.sort(-of_tails), **tolerance)
-        found = ask("predict_heads", relation=relations[first], tail=tails[first], **options)
+        found = ask("predict_heads", relation=relation[first], tail=tail[first], **options)
         np.testing.assert_allclose(found["scores"], -np.sort(-of_heads), **tolerance)
+    known = set(map(tuple, triples.T.tolist()))
+    expected = [
+        1 + sum(s > row[t] for e, s in enumerate(row) if (h, r, e) not in known)
+        for (h, r, t), row in zip(triples.T[first].tolist(), of_tails, strict=True)
+    ]
+    with LOADERS["session"](path) as ask:
+        ranks = ask("rank_tails", head=head[first], relation=relation[first], tail=tail[first])
+        np.testing.assert_array_equal(ranks["rank"], expected)
 
 
-def test_entities_are_added_where_scores_are_linear(model, graph, tmp_path):
+@pytest.mark.parametrize("case", systems.CASES, ids=str)
+def test_entities_are_added_where_scores_are_linear(case, graph, tmp_path):
+    model = random_model(case, graph.num_entities, graph.num_relations)
     triples = np.array([["Aland", graph.relations.names[0], graph.entities.names[1]]], object)
     trained = Run(model, graph, tmp_path)
     if model.score_function.multilinear:

@@ -1,8 +1,6 @@
 """Entities added to a trained model: what stays, what they get, what is refused."""
 
 import pathlib
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,9 +13,9 @@ from quatre_tf.runs.best_model import save_best
 from quatre_tf.runs.run import Run
 from saved_models.new_entities import add_entities, extend_graph, posterior_mean
 from saved_models.scorer import build_scorer
+from tests import commands
 from tests.serving import load_python
 
-ROOT = pathlib.Path(__file__).parents[2]
 # "Aland" sorts before every other name, and still must come after them.
 NEW = [
     ["Aland", "borders", "New York"],
@@ -236,18 +234,14 @@ def run_dir(model, graph, tmp_path_factory):
     return run_dir
 
 
-def run_program(*flags):
-    command = [sys.executable, "-m", "saved_models.add_entities", *map(str, flags)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-
-
 def test_program(run_dir, tmp_path):
     path = tmp_path / "new.tsv"
     path.write_text("".join("\t".join(row) + "\n" for row in NEW), encoding="utf-8")
     served = tmp_path / "served"
-    result = run_program(f"--run_dir={run_dir}", f"--triples={path}", f"--output={served}")
-    assert result.returncode == 0, result.stderr
-    lines = result.stdout.splitlines()
+    flags = [f"--run_dir={run_dir}", f"--triples={path}"]
+    code, printed = commands.run("saved_models.add_entities", *flags, f"--output={served}")
+    assert code == 0, printed
+    lines = printed.splitlines()
     # The repeated triple counts once.
     assert lines[0] == "Aland: 2 triples"
     assert lines[1].startswith("  nearest: ")
@@ -263,13 +257,8 @@ def test_program(run_dir, tmp_path):
         listed = [ask("predict_tails", **asked, filtered=f)["entities"] for f in (False, True)]
     assert b"New York" in listed[0]
     assert b"New York" not in listed[1]
-
-
-def test_program_with_a_malformed_line(run_dir, tmp_path):
-    path = tmp_path / "new.tsv"
     path.write_text("Aland\tborders\t100%\nAland borders 100%\n", encoding="utf-8")
-    result = run_program(f"--run_dir={run_dir}", f"--triples={path}", f"--output={tmp_path}/out")
-    assert result.returncode == 1
-    assert result.stderr.startswith(f"error: {path}:2: expected 3 TAB-separated fields")
-    assert result.stderr.count("\n") == 1
+    code, printed = commands.run("saved_models.add_entities", *flags, f"--output={tmp_path}/out")
+    assert (code, printed.count("\n")) == (1, 1)
+    assert printed.startswith(f"error: {path}:2: expected 3 TAB-separated fields")
     assert not (tmp_path / "out").exists()

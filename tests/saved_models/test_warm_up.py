@@ -3,7 +3,6 @@
 import pytest
 import tensorflow as tf
 
-from saved_models.warm_up import _message, _varint
 from tests.serving import load_session, signatures_of
 
 SIGNATURES = {
@@ -52,22 +51,3 @@ def test_names_are_those_of_the_graph(graph, requests):
         "relation": ["%25 größer".encode()],
         "tail": [graph.entities.names[0].encode()],
     }
-
-
-@pytest.mark.parametrize(
-    ("value", "encoded"),
-    [
-        (0, b"\x00"),
-        (127, b"\x7f"),
-        (128, b"\x80\x01"),
-        (300, b"\xac\x02"),
-        (2**14, b"\x80\x80\x01"),
-    ],
-)
-def test_lengths_are_written_as_protobuf_writes_them(value, encoded):
-    assert _varint(value) == encoded
-
-
-def test_a_message_as_protobuf_writes_it():
-    # The examples of the encoding guide of Protocol Buffers: field 2 is "testing".
-    assert _message((2, b"testing")) == b"\x12\x07testing"

@@ -172,15 +172,15 @@ def test_fit_evaluate_predict_export(family, tmp_path):
 
     # TensorFlow's notes at its import are not looked for again: these have it imported.
     question = [f"--run_dir={run_dir}", "--relation=parent_of"]
-    code, printed = commands.run("trainers.predict", [*question, "--head=p1", "--top_k=3"], ROOT)
+    code, printed = commands.run("trainers.predict", *question, "--head=p1", "--top_k=3")
     assert code == 0, printed
     assert [line.split()[0] for line in printed.splitlines()[-3:]] == ["1", "2", "3"]
-    code, printed = commands.run("trainers.predict", [*question, "--head=P1x"], ROOT)
+    code, printed = commands.run("trainers.predict", *question, "--head=P1x")
     assert code == 1
     assert "error: Unknown entity 'P1x'. Did you mean 'p1" in printed
 
     export = [f"--run_dir={run_dir}", f"--output={tmp_path}/out"]
-    code, printed = commands.run("saved_models.export", export, ROOT)
+    code, printed = commands.run("saved_models.export", *export)
     assert code == 0, printed
     assert (tmp_path / "out" / "1" / "saved_model.pb").is_file()
 

@@ -158,7 +158,7 @@ def random_graph():
     return Graph("random", Vocabulary(names[0]), Vocabulary(names[1], "relation"), *splits)
 
 
-@pytest.mark.parametrize("strategy", ["mirrored", "one_device"], indirect=True)
+@pytest.mark.parametrize("strategy", ["mirrored"], indirect=True)
 def test_replicas_share_the_queries_and_count_the_same(random_graph, strategy):
     def build():
         tf.keras.utils.set_random_seed(1)
