@@ -1,20 +1,22 @@
 import contextlib
 import dataclasses
-import json
+import os
 import pathlib
 
+import filelock
 import numpy as np
 import pytest
 
 from tests.trainers.training import misfortunes
 from tests.trainers.training.processes import Processes, wait
 from trainers.training.config import TrainConfig
+from trainers.training.fitting import fit
 
 
-@pytest.fixture
-def family(tmp_path) -> pathlib.Path:
+@pytest.fixture(scope="session")
+def family(tmp_path_factory) -> pathlib.Path:
     """A folder with a graph of 24 people: `parent_of` and its inverse `child_of`, `sibling_of`."""
-    folder = tmp_path / "family"
+    folder = tmp_path_factory.mktemp("data") / "family"
     folder.mkdir()
     triples = []
     for parent in range(8):
@@ -30,7 +32,7 @@ def family(tmp_path) -> pathlib.Path:
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def config(family) -> TrainConfig:
     return TrainConfig(
         dataset=str(family),
@@ -45,34 +47,29 @@ def config(family) -> TrainConfig:
     )
 
 
-@pytest.fixture
-def strong_config(family) -> TrainConfig:
-    """As `config`, by the strong recipe, with every part of its objective."""
-    return TrainConfig(
-        dataset=str(family),
-        recipe="strong",
-        reciprocal=True,
-        normalize_relations=False,
-        embedding_dim=4,
-        init_scale=0.1,
-        batch_size=8,
-        steps_per_epoch=0,
-        n3=0.01,
-        relation_prediction=0.5,
-        lr_decay="linear",
-        clip_norm=0.0,
-        epochs=6,
-        validate_every=2,
-        best_by="mrr",
-        seed=3,
-    )
+# Of the softmax recipes, with every part of their objective; tests of strategies have it, too.
+SOFTMAX = {
+    "reciprocal": True,
+    "normalize_relations": False,
+    "init_scale": 0.1,
+    "n3": 0.01,
+    "relation_prediction": 0.5,
+    "lr_decay": "linear",
+    "clip_norm": 0.0,
+}
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
+def strong_config(config) -> TrainConfig:
+    """As `config`, by the strong recipe."""
+    defaults = {"num_negatives": 5, "l2": 0.5, "steps_per_epoch": 0, "best_by": "mrr"}
+    return dataclasses.replace(config, recipe="strong", **SOFTMAX, **defaults)
+
+
+@pytest.fixture(scope="session")
 def sampled_config(strong_config) -> TrainConfig:
     """As `strong_config`, over seven of the 24 entities at a time."""
-    changes = {"recipe": "sampled", "num_candidates": 7}
-    return dataclasses.replace(strong_config, **changes)
+    return dataclasses.replace(strong_config, recipe="sampled", num_candidates=7)
 
 
 @pytest.fixture(params=["config", "strong_config", "sampled_config"])
@@ -81,19 +78,38 @@ def any_config(request) -> TrainConfig:
     return request.getfixturevalue(request.param)
 
 
+@pytest.fixture(scope="session")
+def finished(config, tmp_path_factory) -> pathlib.Path:
+    """A whole run of `config`, not to be changed; one of the test processes makes it for all.
+
+    What it prints is in printed.txt.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    run_dir, printed = shared / "finished", shared / "finished" / "printed.txt"
+    with filelock.FileLock(shared / "finished.lock"):
+        if not printed.exists():
+            text = shared / "printed.txt"
+            with text.open("w") as file, contextlib.redirect_stdout(file):
+                fit(config, run_dir)
+            text.rename(printed)
+    return run_dir
+
+
 @pytest.fixture
-def start(tmp_path):
+def processes(tmp_path):
+    with contextlib.closing(Processes(tmp_path)) as found:
+        yield found
+
+
+@pytest.fixture
+def start(processes):
     """`start(flags, misfortune, details)` -> the process of `trainers.fit`."""
-    with contextlib.closing(Processes(tmp_path)) as processes:
-        yield lambda *arguments: processes.start(misfortunes.fit, *arguments, environment={})
+    return lambda *arguments: processes.start(misfortunes.fit, *arguments, environment={})
 
 
 @pytest.fixture
 def run(start):
     """As `start` -> (exit code, output) at its end."""
     return lambda *arguments: wait(start(*arguments))
-
-
-def read_records(run_dir, group):
-    lines = (run_dir / "metrics.jsonl").read_text().splitlines()
-    return [record for record in map(json.loads, lines) if record["group"] == group]

@@ -3,6 +3,7 @@
 import csv
 import html.parser
 import re
+import shutil
 import sys
 
 import numpy as np
@@ -48,8 +49,9 @@ LINES = [
 
 
 @pytest.fixture
-def nasty_graph(family):
+def nasty_graph(family, tmp_path):
     """The family, with names that HTML and matplotlib would read in their own way."""
+    family = shutil.copytree(family, tmp_path / "family")
     for path in family.glob("*.txt"):
         text = path.read_text().replace("sibling_of", f"_{NASTY}").replace("p3\t", f"{NASTY}\t")
         path.write_text(text)

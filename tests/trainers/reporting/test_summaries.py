@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -11,19 +12,17 @@ from tensorboard.plugins.hparams import metadata
 
 from quatre_tf.ranking.results import Results
 from quatre_tf.runs.run import load_run
-from tests.trainers.conftest import read_records
 from tests.trainers.reporting.summary_events import read_tensors, read_values
+from tests.trainers.training.survival import read_records
 from trainers.reporting.tensorboard.final import HPARAMS_FOLDER
-from trainers.training.fitting import fit
 
 TABLES = {"entities", "relation", "head_rotation", "tail_rotation"}
 
 
 @pytest.fixture
-def run_dir(config, tmp_path):
+def run_dir(finished, tmp_path):
     """A run over three validations, at steps 10, 20 and 30."""
-    fit(config, tmp_path / "run")
-    return tmp_path / "run"
+    return shutil.copytree(finished, tmp_path / "finished")
 
 
 def test_run_is_all_there(run_dir):
@@ -89,7 +88,7 @@ def _check_row_of_the_hparams_table(run_dir):
     (start,) = values.pop(metadata.SESSION_START_INFO_TAG).values()
     content = start.metadata.plugin_data.content
     info = metadata.parse_session_start_info_plugin_data(content)
-    assert info.group_name.startswith("run (")
+    assert info.group_name.startswith("finished (")
     assert info.hparams["embedding_dim"].number_value == 4
     assert info.hparams["model"].string_value == "quatre"
     assert info.hparams["reciprocal"].bool_value is False

@@ -8,6 +8,7 @@ import numpy as np
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.ranking.evaluator import Evaluator
+from tests.trainers.conftest import SOFTMAX
 from trainers.training import strategies
 from trainers.training.checkpoints import Checkpoints, RunState
 from trainers.training.config import TrainConfig
@@ -15,17 +16,7 @@ from trainers.training.server_trainer import make_trainer
 
 STEPS = 5
 _COMMON = TrainConfig("random", embedding_dim=3, batch_size=9, num_negatives=2, l2=0.01, seed=3)
-_SOFTMAX = {
-    "num_negatives": 5,
-    "l2": 0.5,
-    "reciprocal": True,
-    "normalize_relations": False,
-    "init_scale": 0.1,
-    "n3": 0.01,
-    "relation_prediction": 0.5,
-    "lr_decay": "linear",
-    "clip_norm": 0.0,
-}
+_SOFTMAX = {"num_negatives": 5, "l2": 0.5, **SOFTMAX}
 # A batch of 9, so that two replicas have different parts of it.
 CONFIGS = {
     "paper": _COMMON,

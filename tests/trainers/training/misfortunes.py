@@ -1,19 +1,34 @@
-"""What befalls a run, in the process that it befalls: at an exact point, and never by chance.
+"""Failures of a run, injected at a chosen point.
 
-Each function patches something of this process and lets the run begin; `processes.py` starts it.
+`fit` is for a process of its own (`processes.py`): what happens there is real. `Kills` and
+`full_disks` try many points in one process.
 """
 
+import collections
 import contextlib
 import ctypes
+import json
 import os
 import pathlib
 import resource
 import runpy
+import shutil
 import signal
 import struct
 import sys
 
+import pytest
 import tensorflow as tf
+
+from quatre_tf.model import KGEModel
+from quatre_tf.ranking.evaluator import Evaluator
+from saved_models import versions
+from tests.trainers.training.survival import last_step
+from tests.trainers.training.wiring import eagerly
+from trainers.training import controller, fitting
+from trainers.training.checkpoints import Checkpoints
+from trainers.training.run_directory import RunDirectory
+from trainers.training.trainer import Trainer
 
 # A file that would be larger is not written further, as on a full disk.
 SMALLEST_FILE = 700
@@ -23,129 +38,158 @@ def fit(arguments, befall=None, *details):
     """`python -m trainers.fit`, with a misfortune of this module prepared by name."""
     # The writer of summaries says more than our message when its last flush fails.
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    export_little(pytest.MonkeyPatch())
     if befall:
         globals()[befall](*details)
     sys.argv = ["trainers.fit", *map(str, arguments)]
     runpy.run_module("trainers.fit", run_name="__main__")
 
 
-def _patch(owner, name, make):
-    setattr(owner, name, make(getattr(owner, name)))
+def export_little(patch):
+    """Two files of zeros in place of a SavedModel: to trace it takes a third of a small run."""
 
+    def write(path):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(bytes(2 * SMALLEST_FILE))
 
-def _die():
-    os.kill(os.getpid(), signal.SIGKILL)
+    def save(scorer, folder, _):
+        write(pathlib.Path(folder, "saved_model.pb"))
+
+    patch.setattr(versions, "signatures", lambda _: None)
+    patch.setattr(tf.saved_model, "save", save)
+    patch.setattr(versions, "write_warm_up", lambda folder: write(folder / "assets.extra" / "w"))
 
 
 def killed_in_step(number):
     """While the compiled loop computes this step of the run."""
-    from trainers.training.trainer import Trainer
+    step_of_replica = Trainer._replica_step
 
-    def make(step_of_replica):
-        def step(self, batch):
-            here = tf.equal(self.optimizer.iterations.value, number)
-            tf.cond(here, lambda: tf.py_function(_die, [], []), tf.no_op)
-            return step_of_replica(self, batch)
+    def step(self, batch):
+        here = tf.equal(self.optimizer.iterations.value, number)
+        kill = (os.getpid(), signal.SIGKILL)
+        tf.cond(here, lambda: tf.py_function(lambda: os.kill(*kill), [], []), tf.no_op)
+        return step_of_replica(self, batch)
 
-        return step
-
-    _patch(Trainer, "_replica_step", make)
+    Trainer._replica_step = step
 
 
-def killed_renaming_to(*names):
-    """Before a file or folder gets one of these names: what it replaces is still there."""
+# Points of a run of 30 steps, and the step of the last checkpoint then.
+KILLS = {
+    "renaming config.json": -1,
+    "in step 3": 1,
+    "writing checkpoint 2": 1,
+    "renaming model.keras": 1,
+    "writing model 1": 1,
+    "renaming ckpt-10.index": 1,
+    "renaming checkpoint": 10,
+    "in step 23": 20,
+    "exporting": 30,
+    "renaming 1": 30,
+    "renaming test_metrics.json": 30,
+}
 
-    def make(rename):
-        def renamed(source, target, **options):
-            if pathlib.Path(target).name in names:
-                _die()
-            return rename(source, target, **options)
 
-        return renamed
+class Kills:
+    """Copies the folder of a run at each of `KILLS`: what is on the disk is what a kill leaves."""
 
-    for name in ("replace", "rename"):
-        _patch(os, name, make)
+    def __init__(self, run_dir, folder, patch):
+        self._run_dir, self._folder = run_dir, folder
+        self._calls = collections.Counter()
+        self._patch = patch
+        for name in ("replace", "rename"):
+            self._wrap(os, name, before=self._renaming)
+        self._wrap(Trainer, "train", after=self._trained)
+        self._wrap(tf.train.Checkpoint, "write", after=self._wrote_checkpoint)
+        self._wrap(KGEModel, "save", after=self._wrote_model)
+        self._wrap(versions, "write_warm_up", before=lambda _: self._copy("exporting"))
 
+    def _wrap(self, owner, name, before=None, after=None):
+        function = getattr(owner, name)
 
-def killed_writing_checkpoint(number):
-    """With half of the data of a checkpoint on the disk; `number` counts those of the process."""
-
-    def make(write):
-        def half(self, path, *arguments):
-            half.count += 1
-            result = write(self, path, *arguments)
-            if half.count == number:
-                _cut(pathlib.Path(f"{path}.data-00000-of-00001"))
-                pathlib.Path(f"{path}.index").unlink()
-                _die()
+        def wrapped(*arguments, **options):
+            if before:
+                before(*arguments)
+            result = function(*arguments, **options)
+            if after:
+                after(*arguments)
             return result
 
-        half.count = 0
-        return half
+        self._patch.setattr(owner, name, wrapped)
 
-    _patch(tf.train.Checkpoint, "write", make)
+    def _copy(self, point, *half_written):
+        """Of these files, named as in the run, the copy has half."""
+        if point in KILLS and not (self._folder / point).exists():
+            copy = shutil.copytree(self._run_dir, self._folder / point)
+            for path in half_written:
+                path = copy / pathlib.Path(path).relative_to(self._run_dir)
+                os.truncate(path, path.stat().st_size // 2)
 
+    def _renaming(self, _source, target):
+        # What TensorFlow reads of checkpoints is written with the first one, too.
+        if pathlib.Path(target).name != "checkpoint" or last_step(self._run_dir) == 10:
+            self._copy(f"renaming {pathlib.Path(target).name}")
 
-def killed_writing_best():
-    """With half of the file of the best model on the disk."""
-    from quatre_tf.model import KGEModel
+    def _trained(self, trainer, num_steps):
+        last = int(trainer.step.numpy())
+        for step in range(last - num_steps + 1, last + 1):
+            self._copy(f"in step {step}")
 
-    def make(save):
-        def half(self, path):
-            save(self, path)
-            _cut(pathlib.Path(path))
-            _die()
+    def _wrote_checkpoint(self, _checkpoint, path, *_):
+        self._calls["checkpoint"] += 1
+        self._copy(f"writing checkpoint {self._calls['checkpoint']}", f"{path}.data-00000-of-00001")
 
-        return half
-
-    _patch(KGEModel, "save", make)
-
-
-def killed_exporting():
-    """With the graph of the SavedModel on the disk and its warm-up requests not."""
-    from saved_models import versions
-
-    versions.write_warm_up = lambda folder: _die()
-
-
-def _cut(path):
-    os.truncate(path, path.stat().st_size // 2)
+    def _wrote_model(self, _model, path, *_):
+        self._calls["model"] += 1
+        self._copy(f"writing model {self._calls['model']}", path)
 
 
-def full_in(module, name, call=1, size=SMALLEST_FILE):
-    """The disk is full from this call on of a function of ours, `Class.method` or `function`."""
-    owner = __import__(module, fromlist=["_"])
-    *classes, name = name.split(".")
-    for each in classes:
-        owner = getattr(owner, each)
-
-    def make(function):
-        def limited(*arguments, **options):
-            limited.count += 1
-            if limited.count == call:
-                limit_files(size)
-            return function(*arguments, **options)
-
-        limited.count = 0
-        return limited
-
-    _patch(owner, name, make)
+# Where the disk is full: a function, from which call on, and the largest file there is room for.
+FULL = [
+    (Checkpoints, "save", 1, SMALLEST_FILE),
+    (Checkpoints, "save", 2, SMALLEST_FILE),
+    (controller, "save_best", 1, SMALLEST_FILE),
+    (RunDirectory, "append_metrics", 3, None),
+    (versions, "write_warm_up", 1, SMALLEST_FILE),
+    (fitting, "write_text", 1, 500),
+]
 
 
-def full_within_a_line(size):
-    """The disk is full in the middle of the line that makes metrics.jsonl larger than `size`."""
-    from trainers.training.run_directory import RunDirectory
+def full_disks(config, run_dir, whole, report):
+    """A run whose disk is full in all places of `FULL`, each time resumed, and a whole one.
 
-    def make(append):
-        def limited(self, record):
-            file = self.metrics_file
-            if file.exists() and file.stat().st_size > size:
-                limit_files(file.stat().st_size + 20)
-            return append(self, record)
+    Writes a list to `report`: for each place the error, the last checkpoint before and after it,
+    and what is left of files that are not complete.
+    """
+    found = []
+    for owner, name, call, size in FULL:
+        before, resume = last_step(run_dir), bool(found)
+        with pytest.MonkeyPatch.context() as patch, eagerly():
+            export_little(patch)
+            full_in(patch, owner, name, call, size)
+            try:
+                fitting.fit(config, run_dir, resume=resume)
+            except Exception as error:
+                resource.setrlimit(resource.RLIMIT_FSIZE, [resource.RLIM_INFINITY] * 2)
+                left = [p.name for p in run_dir.rglob("*partial*") if not p.name.startswith(".")]
+                found.append([type(error).__name__, str(error), before, last_step(run_dir), left])
+    with pytest.MonkeyPatch.context() as patch, eagerly():
+        export_little(patch)
+        fitting.fit(config, run_dir, resume=True)
+        fitting.fit(config, whole)
+    report.write_text(json.dumps(found))
 
-        return limited
 
-    _patch(RunDirectory, "append_metrics", make)
+def full_in(patch, owner, name, call, size):
+    """No room from this call on; None: in the middle of the line that metrics.jsonl gets."""
+    function, calls = getattr(owner, name), []
+
+    def limited(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) == call:
+            limit_files(size or arguments[0].metrics_file.stat().st_size + 20)
+        return function(*arguments, **options)
+
+    patch.setattr(owner, name, limited)
 
 
 def limit_files(size):
@@ -154,32 +198,26 @@ def limit_files(size):
     os.ftruncate(1, 0)
     for output in (1, 2):
         os.lseek(output, 0, os.SEEK_SET)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
-def signalled_in(method, number=signal.SIGTERM):
-    """A signal comes within a method of Trainer or Evaluator, and two more within the save."""
-    from quatre_tf.ranking.evaluator import Evaluator
-    from trainers.training.trainer import Trainer
+def signalled_in(method):
+    """SIGTERM comes within a method of Trainer or Evaluator, and more within the save."""
+    owner = Trainer if method == "train" else Evaluator
+    function, write = getattr(owner, method), tf.train.Checkpoint.write
 
-    def ends(function):
-        def ended(*arguments, **options):
-            result = function(*arguments, **options)
-            _patch(tf.train.Checkpoint, "write", disturbs)
+    def ended(*arguments, **options):
+        result = function(*arguments, **options)
+        tf.train.Checkpoint.write = disturbed
+        os.kill(os.getpid(), signal.SIGTERM)
+        return result
+
+    def disturbed(*arguments):
+        for number in (signal.SIGTERM, signal.SIGINT):
             os.kill(os.getpid(), number)
-            return result
+        return write(*arguments)
 
-        return ended
-
-    def disturbs(write):
-        def disturbed(*arguments):
-            for number in (signal.SIGTERM, signal.SIGINT):
-                os.kill(os.getpid(), number)
-            return write(*arguments)
-
-        return disturbed
-
-    _patch(Trainer if method == "train" else Evaluator, method, ends)
+    setattr(owner, method, ended)
 
 
 def without_privileges():

@@ -6,7 +6,11 @@ import json
 import numpy as np
 import tensorflow as tf
 
-from tests.trainers.conftest import read_records
+
+def read_records(run_dir, group):
+    """The lines of metrics.jsonl of a group."""
+    lines = (run_dir / "metrics.jsonl").read_text().splitlines()
+    return [record for record in map(json.loads, lines) if record["group"] == group]
 
 
 def flags(config, run_dir):

@@ -1,18 +1,15 @@
 """The programs of a cluster as a person starts them, and what is left when one of them dies."""
 
-import contextlib
 import dataclasses
 import json
 import os
 import signal
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
-from tests.trainers.conftest import read_records
-from tests.trainers.training.processes import Processes, cluster, wait, wait_for
-from tests.trainers.training.survival import state
+from tests.trainers.training.processes import cluster, wait, wait_for
+from tests.trainers.training.survival import read_records, state
 from trainers.training.config import TrainConfig
 from trainers.training.fitting import fit
 
@@ -23,12 +20,6 @@ SIZES = [
     "--steps_per_epoch=1",
     "--l2=0.01",
 ]
-
-
-@pytest.fixture
-def processes(tmp_path):
-    with contextlib.closing(Processes(tmp_path)) as found:
-        yield found
 
 
 def saved_step(run_dir):

@@ -2,25 +2,33 @@
 
 import dataclasses
 import json
+import shutil
 
 import filelock
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, DataError, TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
 from quatre_tf.runs.run import load_run
 from tests.quatre_tf.ranking.evaluations import make_results
-from tests.trainers.conftest import read_records
-from tests.trainers.training.survival import state
-from tests.trainers.training.wiring import Machine
+from tests.trainers.training.misfortunes import export_little
+from tests.trainers.training.survival import read_records, state
+from tests.trainers.training.wiring import Machine, eagerly
 from trainers.training import controller
 from trainers.training.fitting import fit, train
 from trainers.training.planning import EpochPlan
 from trainers.training.trainer import Trainer
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Without compiled steps and without a real export."""
+    export_little(monkeypatch)
+    with eagerly():
+        yield
 
 
 def stop_at(steps_to_go, step):
@@ -32,38 +40,26 @@ def stop_at(steps_to_go, step):
     return stopped
 
 
-def test_run_leaves_everything_behind(config, tmp_path, monkeypatch, capsys):
-    run_dir, indexed = tmp_path / "run", []
-    build = Graph._build_index
-
-    def counted(graph, side, split):
-        indexed.append((split, side))
-        return build(graph, side, split)
-
-    monkeypatch.setattr(Graph, "_build_index", counted)
-    results = fit(config, run_dir)
+def test_run_leaves_everything_behind(finished):
+    results = Results.load(finished / "test_metrics.json")
     assert (results.split, results.num_triples, results.tie_policy) == ("test", 8, "realistic")
     assert [(row.candidates, row.side, row.metric) for row in results.rows] == [
         ("all", side, metric)
         for side in ("both", "head", "tail")
         for metric in ("mr", "mrr", "hits@1", "hits@3", "hits@10")
     ]
-    assert Results.load(run_dir / "test_metrics.json") == results
-    assert [r["epoch"] for r in read_records(run_dir, "valid/all")] == [2, 4, 6]
-    assert json.loads((run_dir / "config.json").read_text())["embedding_dim"] == 4
-    assert (run_dir / "saved_model" / "1" / "saved_model.pb").is_file()
-    # Saved with the graph; training, validation, calibration and export map the files.
-    assert sorted(indexed) == [
-        ("known", "head"),
-        ("known", "tail"),
-        ("train", "head"),
-        ("train", "tail"),
-    ]
-    printed = capsys.readouterr().out
+    run = load_run(finished)
+    assert Evaluator(run.graph).evaluate(run.model, "test").rows == results.rows
+    assert [r["epoch"] for r in read_records(finished, "valid/all")] == [2, 4, 6]
+    assert json.loads((finished / "config.json").read_text())["embedding_dim"] == 4
+    assert (finished / "saved_model" / "1" / "saved_model.pb").is_file()
+    printed = (finished / "printed.txt").read_text()
     assert "24 entities, 3 relations, 32 / 8 / 8 train / valid / test triples" in printed
+    assert "8 positives x 2 negatives per step" in printed
     assert "heads and tails" in printed
 
 
+@pytest.mark.usefixtures("quick")
 def test_best_is_a_true_copy_of_the_best_not_the_last(config, tmp_path, monkeypatch):
     """Validation is made to get worse after the first: the kept weights must be the first's."""
     values = iter([0.9, 0.5, 0.4])
@@ -104,16 +100,20 @@ def test_resumed_run_equals_the_uninterrupted_one(any_config, tmp_path, monkeypa
         np.testing.assert_array_equal(parts[name], value, err_msg=name)
 
 
-def test_collapse_stops_and_names_the_last_good_checkpoint(config, tmp_path):
-    run_dir = tmp_path / "run"
-    train(dataclasses.replace(config, epochs=2), run_dir)
-    before = state(run_dir)
+@pytest.fixture
+def copied(finished, tmp_path):
+    """A copy of a whole run."""
+    return shutil.copytree(finished, tmp_path / "copied")
+
+
+def test_collapse_stops_and_names_the_last_good_checkpoint(config, copied):
+    before = state(copied)
     # This times the squares of the rows leaves the range of float32.
-    broken = dataclasses.replace(config, l2=3e38)
-    kept = r"not all finite.*last good checkpoint is .*ckpt-10; .*smaller --learning_rate"
+    broken = dataclasses.replace(config, l2=3e38, epochs=9)
+    kept = r"not all finite.*last good checkpoint is .*ckpt-30; .*smaller --learning_rate"
     with pytest.raises(TrainingError, match=kept):
-        train(broken, run_dir, resume=True)
-    for name, value in state(run_dir).items():
+        train(broken, copied, resume=True)
+    for name, value in state(copied).items():
         np.testing.assert_array_equal(value, before[name], err_msg=name)
 
 
@@ -128,10 +128,9 @@ def test_what_does_not_fit_into_memory_is_said(config, tmp_path, monkeypatch):
         train(config, tmp_path / "run")
 
 
-def test_folder_with_a_run_is_not_overwritten(config, tmp_path):
-    train(config, tmp_path / "run")
+def test_folder_with_a_run_is_not_overwritten(config, finished):
     with pytest.raises(ConfigError, match=r"already holds a run. Add --resume"):
-        train(config, tmp_path / "run")
+        train(config, finished)
 
 
 def test_data_set_that_cannot_be_had_leaves_nothing_behind(config, tmp_path):
@@ -166,12 +165,10 @@ def test_second_run_in_one_folder_is_refused(config, tmp_path):
         train(config, run_dir)
 
 
-def test_resume_without_checkpoint(config, tmp_path):
-    train(config, tmp_path / "run")
-    for path in (tmp_path / "run" / "checkpoints").iterdir():
-        path.unlink()
+def test_resume_without_checkpoint(config, copied):
+    shutil.rmtree(copied / "checkpoints")
     with pytest.raises(ConfigError, match="There is no checkpoint"):
-        train(config, tmp_path / "run", resume=True)
+        train(config, copied, resume=True)
 
 
 def test_sample_of_validation_comes_early_and_is_labelled(config, tmp_path, monkeypatch, capsys):
@@ -191,6 +188,7 @@ def test_batch_smaller_than_the_replicas(config, tmp_path):
         train(config, tmp_path / "run")
 
 
+@pytest.mark.usefixtures("quick")
 def test_strong_recipe_leaves_everything_behind(strong_config, tmp_path, capsys):
     run_dir = tmp_path / "run"
     fit(strong_config, run_dir)
@@ -212,6 +210,7 @@ def test_budget_too_small_for_a_validation_is_named(strong_config, tmp_path):
         fit(config, tmp_path / "run")
 
 
+@pytest.mark.usefixtures("quick")
 def test_budget_ends_in_time_and_decays_to_the_end(strong_config, tmp_path, monkeypatch):
     """On a machine of known speed: a step takes a quarter of a second, a ranking four seconds."""
     machine = Machine(monkeypatch)

@@ -12,7 +12,9 @@ import tensorflow as tf
 from tensorboard.plugins.hparams import plugin_data_pb2
 
 from quatre_tf.ranking.evaluator import Evaluator
-from tests.trainers.conftest import read_records
+from quatre_tf.ranking.results import Results
+from tests.trainers.training.misfortunes import export_little
+from tests.trainers.training.survival import read_records
 from trainers.training.fitting import fit, train
 from trainers.tuning.plan import Search
 from trainers.tuning.search import run_search
@@ -77,6 +79,7 @@ def test_program_leaves_runs_figures_and_dashboard(family, tmp_path):
 
 
 def test_test_split_is_not_ranked(strong_config, tmp_path, monkeypatch):
+    export_little(monkeypatch)
     asked = []
     rank = Evaluator.rank
 
@@ -98,14 +101,15 @@ def test_test_split_is_not_ranked(strong_config, tmp_path, monkeypatch):
     assert (result.path / "saved_model" / "1").is_dir()
 
 
-def test_training_that_was_ended_goes_on_exactly(config, tmp_path):
-    whole = fit(config, tmp_path / "whole")
+def test_training_that_was_ended_goes_on_exactly(config, finished, tmp_path, monkeypatch):
+    export_little(monkeypatch)
     seen = []
     train(config, tmp_path / "parts", on_validation=lambda *seeing: seen.append(seeing))
     ((epoch, metrics),) = seen
     assert epoch == 2.0
     assert metrics.items() <= read_records(tmp_path / "parts", "valid/all")[0].items()
-    assert fit(config, tmp_path / "parts", resume=True) == whole
+    results = fit(config, tmp_path / "parts", resume=True)
+    assert results == Results.load(finished / "test_metrics.json")
 
 
 @pytest.mark.parametrize(
