@@ -1,6 +1,7 @@
-"""Programs of the checkout, each in a process of its own in which TensorFlow is imported already.
+"""Programs of the checkout, each in a process of its own.
 
-One server per test process imports what takes seconds, and is forked for each program.
+`run` is the quick way: one server per test process imports TensorFlow, and is forked for each
+program. `start`, `launch` and `launch_without` begin from nothing, as a person does.
 """
 
 import multiprocessing
@@ -8,6 +9,8 @@ import os
 import pathlib
 import runpy
 import shlex
+import signal
+import subprocess
 import sys
 import tempfile
 
@@ -19,6 +22,42 @@ FORKED = multiprocessing.get_context("forkserver")
 FORKED.set_forkserver_preload(
     ["tensorflow", "keras", "tensorflow_datasets", "pyarrow", "trainers.training.fitting"]
 )
+
+
+def start(*arguments, **environment):
+    """The process of `python ARGUMENTS` in the checkout, with pipes for what it prints."""
+    ours = ("TF_CPP_MIN_LOG_LEVEL", "KERAS_HOME")
+    quiet = {k: v for k, v in os.environ.items() if k not in ours}
+    return subprocess.Popen(
+        # Unbuffered: a reader that is gone is noticed at the first line, however short the text.
+        [sys.executable, "-u", *map(str, arguments)],
+        cwd=ROOT,
+        env=quiet | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell starts background jobs with SIGINT ignored, and children inherit it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def launch(*arguments, **environment):
+    """As `start` -> (exit code, what it prints, what it prints as errors)."""
+    process = start(*arguments, **environment)
+    out, err = process.communicate(timeout=240)
+    return process.returncode, out, err
+
+
+def launch_without(blocked, module, *arguments):
+    """As `launch` of a module in a process that cannot import what is named in `blocked`.
+
+    That is a sharper test of how light a program starts than a clock.
+    """
+    code = (
+        f"import sys, runpy; sys.modules.update(dict.fromkeys({blocked.split()}));"
+        f"sys.argv[0] = {module!r}; runpy.run_module({module!r}, run_name='__main__')"
+    )
+    return launch("-c", code, *arguments)
 
 
 def run(module, *arguments, folder=ROOT, timeout=600):

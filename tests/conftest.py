@@ -1,5 +1,4 @@
 import os
-import pathlib
 import shlex
 import subprocess
 import sys
@@ -120,10 +119,9 @@ def allocated():
 @pytest.fixture
 def archive_dir():
     """The folder of the real archives."""
-    named = os.environ.get("QUATRE_MANUAL_DIR")
-    if not named:
-        pytest.skip("QUATRE_MANUAL_DIR does not name a folder with the archives of the benchmarks")
-    return pathlib.Path(named)
+    from tests.golden import folder_from
+
+    return folder_from("QUATRE_MANUAL_DIR")
 
 
 @pytest.fixture(scope="session")

@@ -159,20 +159,19 @@ def serve_grpc(servable):
     from tensorflow_serving.apis import predict_pb2
     from tensorflow_serving.apis import prediction_service_pb2_grpc as service
 
-    class Service(service.PredictionServiceServicer):
-        def Predict(self, request, context):  # noqa: N802
-            with aborting(request.model_spec, context):
-                name = request.model_spec.signature_name or "serving_default"
-                if name not in servable.signatures:
-                    message = f'Serving signature key "{name}" not found.'
-                    raise RefusedError("FAILED_PRECONDITION", message)
-                inputs = {alias: tf.make_ndarray(proto) for alias, proto in request.inputs.items()}
-                outputs = servable.predict(name, inputs)
-                response = predict_pb2.PredictResponse(model_spec=request.model_spec)
-                response.model_spec.version.value = servable.version
-                for alias, output in outputs.items():
-                    response.outputs[alias].CopyFrom(tf.make_tensor_proto(output))
-                return response
+    def predict(_, request, context):
+        with aborting(request.model_spec, context):
+            name = request.model_spec.signature_name or "serving_default"
+            if name not in servable.signatures:
+                message = f'Serving signature key "{name}" not found.'
+                raise RefusedError("FAILED_PRECONDITION", message)
+            inputs = {alias: tf.make_ndarray(proto) for alias, proto in request.inputs.items()}
+            outputs = servable.predict(name, inputs)
+            response = predict_pb2.PredictResponse(model_spec=request.model_spec)
+            response.model_spec.version.value = servable.version
+            for alias, output in outputs.items():
+                response.outputs[alias].CopyFrom(tf.make_tensor_proto(output))
+            return response
 
     @contextlib.contextmanager
     def aborting(model, context):
@@ -183,7 +182,8 @@ def serve_grpc(servable):
             context.abort(grpc.StatusCode[refused.code], str(refused))
 
     server = grpc.server(futures.ThreadPoolExecutor(4), options=[("grpc.so_reuseport", 0)])
-    service.add_PredictionServiceServicer_to_server(Service(), server)
+    servicer = type("Service", (service.PredictionServiceServicer,), {"Predict": predict})
+    service.add_PredictionServiceServicer_to_server(servicer(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:

@@ -9,7 +9,7 @@ taken in bfloat16; their rounding is noise in the gradient. Tables, accumulators
 stay float32, and so does the gradient at the targets until it is rounded once: it is a difference
 of almost equal numbers as soon as they are learned.
 
-`test_candidate_softmax.py` compares all of it with automatic differentiation of the plain form.
+`test_candidate_softmax.py` compares all of it with the plain form in NumPy.
 """
 
 import tensorflow as tf

@@ -15,7 +15,7 @@ every occurrence of an entity and add them up afterwards. Here
 For rotations, entity rows are handled by one compiled operation where it was built
 (`quatre_tf.accelerated.kernel`), and otherwise by TensorFlow's operations.
 
-`test_sampled_logistic.py` compares it with automatic differentiation of the plain form, and
+`test_sampled_logistic.py` compares it with the plain form in NumPy, and
 `test_golden_training.py` with the reference implementation.
 """
 

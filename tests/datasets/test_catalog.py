@@ -1,13 +1,11 @@
 import gzip
 import os
-import pathlib
-import subprocess
-import sys
 
 import pytest
 
 from datasets import catalog
 from quatre_tf.errors import DataError, UnknownNameError
+from tests import commands
 
 ENTITIES = ["a", "b", "c"]
 
@@ -15,9 +13,7 @@ ENTITIES = ["a", "b", "c"]
 def test_importing_the_catalogue_is_light():
     heavy = {"tensorflow", "tensorflow_datasets"}
     code = f"import sys, datasets.catalog; print({heavy} & {{*sys.modules}})"
-    root = pathlib.Path(catalog.__file__).parents[1]
-    run = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
-    assert run.stdout.strip() == "set()", run.stderr
+    assert commands.launch("-c", code) == (0, "set()\n", "")
 
 
 def test_folder(folder):

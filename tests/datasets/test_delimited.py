@@ -136,11 +136,7 @@ def test_labels(tmp_path, content, known):
         (b"a,r,b\nc;r;d\ne|r|f\n", {}, "at least 3 fields in each line, .* lines of other widths"),
         # Half of the lines are not most of them.
         (b"a,r,b\nc,r,d\ne\nf,g\n", {}, "at least 3 fields in each line, received 'a,r,b'"),
-        (
-            b"a,r,b\nc\0,r,d\ne,r,f\n",
-            {},
-            "x.csv:2: expected UTF-8 text, received a NUL character",
-        ),
+        (b"a,r,b\nc\0,r,d\ne,r,f\n", {}, "x.csv:2: expected UTF-8 text, received a NUL character"),
         (b"a,r,b\nc\rx,r,d\ne,r,f\n", {}, "x.csv:2: expected 3 fields .* received 1: 'c'"),
         (b"PK\x03\x04\x14\0\0\0", {}, "x.csv:1: expected UTF-8 text, received a NUL"),
         (b'a"r"b\n', {"delimiter": '"'}, "one ASCII character .* received '\"'"),

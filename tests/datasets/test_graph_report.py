@@ -3,7 +3,7 @@ import re
 import pytest
 
 from datasets.graph_report import describe, description_text
-from quatre_tf.data.graph import Graph
+from quatre_tf import Graph
 
 RING = [(f"e{i:02d}", "next", f"e{(i + 1) % 40:02d}") for i in range(40)]
 

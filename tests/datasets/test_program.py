@@ -1,9 +1,8 @@
 """What all programs share, tried on one that starts fast."""
 
-import subprocess
-import sys
-
 import pytest
+
+from tests import commands
 
 SCRIPT = """
 import sys
@@ -30,20 +29,8 @@ run_program(main)
 """
 
 
-def start(*arguments):
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def run(*arguments):
-    """Returns (exit code, stdout, stderr)."""
-    process = start(*arguments)
-    out, err = process.communicate(timeout=60)
-    return process.returncode, out, err
+    return commands.launch("-c", SCRIPT, *arguments)
 
 
 @pytest.mark.parametrize("flag", ["--help", "-?", "--helpshort", "--helpfull"])
@@ -84,7 +71,7 @@ def test_interruption():
 
 
 def test_a_reader_that_leaves_early_is_no_reason_to_complain():
-    process = start()
+    process = commands.start("-c", SCRIPT)
     process.stdout.close()
     assert process.wait(timeout=60) == 141
     assert process.stderr.read() == ""

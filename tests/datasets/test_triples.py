@@ -13,42 +13,6 @@ def rows(table):
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
-def test_reads_in_order_with_repeats(tmp_path):
-    path = tmp_path / "train.txt"
-    path.write_text("b\tr\ta\na\tr\tb\nb\tr\ta\n")
-
-    table = read_triples(path)
-
-    assert table.column_names == ["head", "relation", "tail"]
-    assert rows(table) == [("b", "r", "a"), ("a", "r", "b"), ("b", "r", "a")]
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (b"a\tr\tb", ("a", "r", "b")),
-        (b"a\tr\tb\r\n", ("a", "r", "b")),
-        (b"\xef\xbb\xbfa\tr\tb\n", ("a", "r", "b")),
-        (b"a\tr\tb\n\n\r\n", ("a", "r", "b")),
-        (b'"a\t"r"\tb"\n', ('"a', '"r"', 'b"')),
-        (b"'a\tr\\\tb\n", ("'a", "r\\", "b")),
-        (b" a \tr r\t b\n", (" a ", "r r", " b")),
-        (b"NA\tnull\t-1\n", ("NA", "null", "-1")),
-        ("é\tr\u2028\tx\x85y\n".encode(), ("é", "r\u2028", "x\x85y")),
-        (b"#a\tr\tb\n", ("#a", "r", "b")),
-        (b"\xef\xbb\xbf" * 3 + b"a\tr\tb\n", ("a", "r", "b")),
-        ("e\u0301\tr\té\n".encode(), ("e\u0301", "r", "é")),
-        (b"a\tr\ta\n", ("a", "r", "a")),
-    ],
-    ids=[
-        *["no end", "CRLF", "BOM", "blank end", "quotes", "escapes", "spaces", "NA", "unicode"],
-        *["#", "BOMs", "normalisation", "self loop"],
-    ],
-)
-def test_names_are_kept_as_they_are(content, expected):
-    assert rows(parse_triples(content, "here")) == [expected]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -5,7 +5,7 @@ from datasets.graph_report import describe
 from datasets.published import archives, benchmarks
 from datasets.triples import parse_triples
 from datasets.twins import leakage, overlaps, twins_of
-from quatre_tf.data.graph import Graph
+from quatre_tf import Graph
 
 PARENT, CHILD, MARRIED, KNOWS, FRIEND = range(5)
 
@@ -29,22 +29,6 @@ def family():
         + pairs_of(MARRIED, couples)
         + pairs_of(KNOWS, [*couples, (0, 8), (2, 2), (0, 1)])
     )
-
-
-def test_overlaps_by_hand():
-    found = overlaps(family(), 5)
-    # Couples know each other, in both directions; (0, knows, 1) is a parent, and backwards a child.
-    assert facts_of(found) == {
-        ("inverse", PARENT, CHILD, 5),
-        ("symmetric", MARRIED, MARRIED, 6),
-        ("duplicate", MARRIED, KNOWS, 6),
-        ("inverse", MARRIED, KNOWS, 6),
-        ("symmetric", KNOWS, KNOWS, 6),
-        ("duplicate", PARENT, KNOWS, 1),
-        ("inverse", CHILD, KNOWS, 1),
-    }
-    # The loop (2, knows, 2) is no pair: 8 of the 9 facts of knowing are.
-    assert found.sizes.tolist() == [5, 5, 6, 8, 0]
 
 
 def test_suspected_by_hand():

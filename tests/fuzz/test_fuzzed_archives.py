@@ -17,8 +17,7 @@ from tests.fuzz.mutations import mutated
 
 SPLITS = {"train": b"a\tr\tb\n", "valid": b"b\tr\ta\n", "test": b"c\tr\ta\n"}
 BENCHMARK = dataclasses.replace(
-    UMLS,
-    **{name: SplitFile(1, hashlib.sha256(text).hexdigest()) for name, text in SPLITS.items()},
+    UMLS, **{name: SplitFile(1, hashlib.sha256(text).hexdigest()) for name, text in SPLITS.items()}
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quatre_tf.runs.run import load_run
+from quatre_tf import load_run
 from tests.fuzz.attempts import attempt
 from tests.fuzz.budget import fuzz
 from tests.fuzz.mutations import mutated

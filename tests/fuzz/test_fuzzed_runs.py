@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quatre_tf.data.graph import Graph
+from quatre_tf import Graph
 from tests.fuzz.attempts import attempt
 from tests.fuzz.budget import fuzz
 from tests.fuzz.mutations import mutated

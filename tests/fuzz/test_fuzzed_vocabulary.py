@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf import Vocabulary
 from tests.fuzz.attempts import attempt
 from tests.fuzz.budget import fuzz
 from tests.fuzz.mutations import mutated

@@ -5,19 +5,6 @@ import tensorflow as tf
 from quatre_tf.sparse_rows import add_in_place, combine_rows, put_in_place, sum_duplicates
 
 
-def test_combine_rows_by_hand():
-    rows = tf.constant([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
-    combined = combine_rows(
-        rows,
-        row_ids=tf.constant([2, 0, 2, 1]),
-        weights=tf.constant([1.0, 0.5, 2.0, -1.0]),
-        segment_ids=tf.constant([3, 0, 3, 0]),
-        num_segments=5,
-    )
-    expected = [[0.5 - 2, 5 - 20], [0, 0], [0, 0], [9, 90], [0, 0]]
-    np.testing.assert_array_equal(combined, expected)
-
-
 def test_combine_rows_agrees_with_numpy(rng):
     rows = rng.normal(size=(40, 33))
     row_ids, segments = rng.integers(0, 40, 500), rng.integers(0, 17, 500)

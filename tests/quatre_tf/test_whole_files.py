@@ -45,20 +45,6 @@ def test_a_block_that_fails_changes_nothing(tmp_path, error):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-def test_a_process_killed_between_leaves_the_old(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("old")
-    code = (
-        "import os, sys; from quatre_tf.atomic_files import whole_file\n"
-        "with whole_file(sys.argv[1]) as file:\n"
-        "    file.write('new'); file.flush(); os.kill(os.getpid(), 9)"
-    )
-    assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -9
-    assert path.read_text() == "old"
-    write_text(path, "new")
-    assert path.read_text() == "new"
-
-
 def test_two_that_write_one_file_leave_one_whole(tmp_path):
     path = tmp_path / "a.txt"
     with whole_file(path) as first:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf.data.graph import Graph
-from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf import Graph, Vocabulary
 from quatre_tf.errors import DataError
 from saved_models.answer_probabilities import AnswerProbabilities, candidates_of
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf.data.graph import Graph
+from quatre_tf import Graph, Run
 from quatre_tf.errors import DataError
 from quatre_tf.runs.best_model import save_best
-from quatre_tf.runs.run import Run
 from saved_models import calibrating
 from saved_models.calibrating import (
     calibrate,

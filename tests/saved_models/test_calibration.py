@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf import Vocabulary
 from quatre_tf.errors import DataError
 from saved_models.calibration import Calibration, Fitted, load_calibration, save_calibration
 from saved_models.platt import Curves

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from quatre_tf import KGEModel, from_tables
-from quatre_tf.data.graph import Graph
-from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf import Graph, KGEModel, Run, Vocabulary, from_tables
 from quatre_tf.errors import DataError
-from quatre_tf.runs.run import Run
 from saved_models.new_entities import add_entities
 from saved_models.scorer import build_scorer
 from saved_models.versions import export_scorer

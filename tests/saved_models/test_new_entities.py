@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf import QuatRE
-from quatre_tf.data.graph import Graph
+from quatre_tf import Graph, QuatRE, Run
 from quatre_tf.errors import DataError
 from quatre_tf.runs.best_model import save_best
-from quatre_tf.runs.run import Run
 from saved_models.new_entities import add_entities, extend_graph, posterior_mean
 from saved_models.scorer import build_scorer
 from tests import commands

@@ -7,10 +7,8 @@ import pytest
 import tensorflow as tf
 
 from datasets import catalog
-from quatre_tf import QuatRE
-from quatre_tf.data.graph import Graph
+from quatre_tf import Evaluator, Graph, QuatRE
 from quatre_tf.errors import DataError
-from quatre_tf.ranking.evaluator import Evaluator
 from saved_models.calibration import Calibration
 from saved_models.platt import Curves
 from saved_models.scorer import build_scorer

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from quatre_tf import QuatRE
-from quatre_tf.data.graph import Graph
+from quatre_tf import Graph, QuatRE
 from saved_models.scorer import build_scorer
 from saved_models.versions import export_scorer
 from tests.documents import blocks

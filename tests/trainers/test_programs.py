@@ -2,12 +2,8 @@
 
 import dataclasses
 import json
-import os
-import pathlib
 import re
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -18,7 +14,6 @@ from trainers.command_line import MODULES
 from trainers.training.config import TrainConfig
 from trainers.training.presets import resolve
 
-ROOT = pathlib.Path(__file__).parent.parent.parent
 PROGRAMS = [
     "trainers.fit",
     "trainers.evaluate",
@@ -28,42 +23,14 @@ PROGRAMS = [
     "saved_models.export",
     "saved_models.add_entities",
 ]
-QUIET = {k: v for k, v in os.environ.items() if k != "TF_CPP_MIN_LOG_LEVEL"}
-
-
-def start(module, *arguments):
-    return subprocess.Popen(
-        # Unbuffered: a reader that is gone is noticed at the first line, however short the text.
-        [sys.executable, "-u", "-m", module, *map(str, arguments)],
-        cwd=ROOT,
-        env=QUIET,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell starts background jobs with SIGINT ignored, and children inherit it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-
-
-def run(module, *arguments):
-    """Returns (exit code, stdout, stderr)."""
-    process = start(module, *arguments)
-    out, err = process.communicate(timeout=120)
-    return process.returncode, out, err
+HEAVY = "tensorflow keras"
 
 
 @pytest.mark.parametrize("module", PROGRAMS)
 def test_help_needs_no_tensorflow(module):
-    """Blocking the import is a sharper test than a clock."""
-    code = (
-        "import sys, runpy; sys.modules['tensorflow'] = None; sys.modules['keras'] = None;"
-        f"sys.argv = ['{module}', '--help']; runpy.run_module('{module}', run_name='__main__')"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert "--run_dir" in result.stdout
-    assert result.stderr == ""
+    _, out, err = commands.launch_without(HEAVY, module, "--help")
+    assert "--run_dir" in out
+    assert err == ""
 
 
 FLAG = re.compile(r"^  --(?:\[no\])?(\w+):", re.MULTILINE)
@@ -71,14 +38,14 @@ FLAG = re.compile(r"^  --(?:\[no\])?(\w+):", re.MULTILINE)
 
 @pytest.mark.parametrize("module", ["trainers.fit", "trainers.compare"])
 def test_help_all_shows_settings_and_data_flags(module):
-    _, out, _ = run(module, "--help_all")
+    _, out, _ = commands.launch("-m", module, "--help_all")
     assert {"embedding_dim", "learning_rate", "tie_policy", "manual_dir"} <= set(FLAG.findall(out))
 
 
 @pytest.mark.parametrize("module", MODULES.values())
 def test_first_page_of_help_is_short(module):
-    _, page, _ = run(module, "--help")
-    _, complete, _ = run(module, "--help_all")
+    _, page, _ = commands.launch("-m", module, "--help")
+    _, complete, _ = commands.launch("-m", module, "--help_all")
     shown, every = FLAG.findall(page), FLAG.findall(complete)
     assert len(shown) <= 12
     assert set(shown) < set(every)
@@ -88,20 +55,14 @@ def test_first_page_of_help_is_short(module):
 
 
 def test_print_config_needs_no_tensorflow():
-    code = (
-        "import sys, runpy; sys.modules['tensorflow'] = None; sys.modules['keras'] = None;"
-        "sys.argv = 'fit --dataset=fb15k237 --recipe=strong --n3=0.05 --print_config'.split();"
-        "runpy.run_module('trainers.fit', run_name='__main__')"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0
-    settings = json.loads(result.stdout)
+    flags = ["--dataset=fb15k237", "--recipe=strong", "--n3=0.05", "--print_config"]
+    code, out, err = commands.launch_without(HEAVY, "trainers.fit", *flags)
+    assert code == 0
+    settings = json.loads(out)
     assert TrainConfig(**settings) == resolve("fb15k237", "strong", {"n3": 0.05})
     assert (settings["n3"], settings["dura"]) == (0.05, 0.0)
     note = "--n3=0.05 replaces the preset's dura=0.06; give --dura to use both.\n"
-    assert result.stderr == note
+    assert err == note
 
 
 @pytest.mark.parametrize(
@@ -115,8 +76,8 @@ def test_print_config_needs_no_tensorflow():
     ],
 )
 def test_recipe_and_budget_that_are_not_given(arguments, recipe, minutes, note):
-    own = [f"--dataset={ROOT}/examples/elements/facts.csv"]
-    code, out, err = run("trainers.fit", *own, *arguments, "--print_config")
+    own = [f"--dataset={commands.ROOT}/examples/elements/facts.csv"]
+    code, out, err = commands.launch("-m", "trainers.fit", *own, *arguments, "--print_config")
     settings = json.loads(out)
     assert (code, settings["recipe"], settings["budget_minutes"]) == (0, recipe, minutes)
     assert note in err
@@ -137,35 +98,43 @@ def test_recipe_and_budget_that_are_not_given(arguments, recipe, minutes, note):
     ],
 )
 def test_flag_errors_are_one_clean_message(arguments, message):
-    code, out, err = run("trainers.fit", *arguments)
+    code, out, err = commands.launch("-m", "trainers.fit", *arguments)
     assert code == 1
     assert message in err
     assert out == ""
     assert "Traceback" not in err
 
 
+# CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH leave the bounding set: root has no more rights to files
+# than others.
+WITHOUT_RIGHTS = """
+import ctypes, os, sys
+for capability in (1, 2):
+    ctypes.CDLL(None).prctl(24, capability)
+os.execv(sys.executable, [sys.executable, "-m", "trainers.fit", *sys.argv[1:]])
+"""
+
+
 def test_fit_evaluate_predict_export(family, tmp_path):
     run_dir = tmp_path / "run"
-    sizes = [
-        "--recipe=paper",
-        "--embedding_dim=4",
-        "--epochs=2",
-        "--validate_every=1",
-        "--batch_size=8",
-    ]
-    code, out, err = run("trainers.fit", f"--dataset={family}", f"--run_dir={run_dir}", *sizes)
+    sizes = ["--embedding_dim=4", "--epochs=2", "--validate_every=1", "--batch_size=8"]
+    flags = [f"--dataset={family}", f"--run_dir={run_dir}", "--recipe=paper", *sizes]
+    (home := tmp_path / "home").mkdir(mode=0o500)
+    code, out, err = commands.launch("-c", WITHOUT_RIGHTS, *flags, HOME=str(home))
     assert (code, err) == (0, "")
+    assert list(home.iterdir()) == []
     assert "Filtered ranking, test split: 8 triples" in out
 
     figures = tmp_path / "figures.json"
-    code, out, err = run("trainers.evaluate", f"--run_dir={run_dir}", f"--output={figures}")
+    evaluate = ["-m", "trainers.evaluate", f"--run_dir={run_dir}"]
+    code, out, err = commands.launch(*evaluate, f"--output={figures}")
     assert (code, err) == (0, "")
     evaluated = Results.load(figures)
     tested = Results.load(run_dir / "test_metrics.json")
     assert evaluated.metrics(side="head") == tested.metrics(side="head")
     assert "Type constraint from train only" in out
     early = tmp_path / "early.json"
-    process = start("trainers.evaluate", f"--run_dir={run_dir}", f"--output={early}")
+    process = commands.start(*evaluate, f"--output={early}")
     process.stdout.close()
     process.wait(timeout=120)
     assert Results.load(early) == evaluated
@@ -187,7 +156,8 @@ def test_fit_evaluate_predict_export(family, tmp_path):
 
 def test_ctrl_c_saves_and_says_how_to_go_on(family, tmp_path):
     run_dir = tmp_path / "run"
-    process = start(
+    process = commands.start(
+        "-m",
         "trainers.fit",
         f"--dataset={family}",
         f"--run_dir={run_dir}",
@@ -211,16 +181,10 @@ def test_ctrl_c_saves_and_says_how_to_go_on(family, tmp_path):
 
 
 def test_unknown_candidate_sets_are_refused_before_tensorflow(tmp_path):
-    code = (
-        "import sys, runpy; sys.modules['tensorflow'] = None; sys.modules['keras'] = None;"
-        f"sys.argv = ['evaluate', '--run_dir={tmp_path}', '--candidates=all,typed'];"
-        "runpy.run_module('trainers.evaluate', run_name='__main__')"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 1
-    assert result.stderr == (
+    flags = [f"--run_dir={tmp_path}", "--candidates=all,typed"]
+    code, _, err = commands.launch_without(HEAVY, "trainers.evaluate", *flags)
+    assert code == 1
+    assert err == (
         "error: Unknown candidate set 'typed' in --candidates. "
         "Available: all, type_constrained, train_type_constrained.\n"
     )

@@ -53,24 +53,6 @@ def enumerate_side(tables, tail_side, numbers_unknown):
     ]
 
 
-def test_by_hand():
-    # Relation 0 knows the tails 1 and 3 of head 0, and the heads 0 and 2 of tail 3.
-    train = np.array([[0, 0, 1], [0, 0, 3], [2, 0, 3]], np.int32)
-    tables = Corruption(graph_of(train, 5, 1))
-
-    by_tail = enumerate_side(tables, tail_side=True, numbers_unknown=[3, 3, 4])
-    assert by_tail == [([0, 2, 4], {True}), ([0, 2, 4], {True}), ([0, 1, 2, 4], {True})]
-    by_head = enumerate_side(tables, tail_side=False, numbers_unknown=[4, 3, 3])
-    assert by_head == [([1, 2, 3, 4], {False}), ([1, 3, 4], {False}), ([1, 3, 4], {False})]
-
-
-def test_types():
-    tables = Corruption(graph_of(np.array([[0, 0, 1]], np.int32), 5, 1))
-    corrupted, tail_corrupted = corrupt(tables, [0, 0], np.zeros((2, 3)), np.zeros((2, 3)))
-    assert (corrupted.dtype, corrupted.shape) == (np.int32, (2, 3))
-    assert (tail_corrupted.dtype, tail_corrupted.shape) == (bool, (2, 3))
-
-
 @pytest.mark.parametrize("mode", ["bern", "uniform"])
 def test_every_unknown_entity_comes_exactly_once(synthetic_graph, mode):
     graph = synthetic_graph
@@ -209,10 +191,6 @@ def check_all(graph, random):
         relation, entity = divmod(known.keys[sizes.argmax()], graph.num_entities)
         rows = np.flatnonzero((graph.train[:, 1] == relation) & (graph.train[:, key] == entity))
         check_uniform(tables, graph, random, rows[0], tail_side=key == 0)
-
-
-def test_statistics_of_a_synthetic_graph(synthetic_graph, rng):
-    check_all(synthetic_graph, rng)
 
 
 def test_statistics_of_a_large_skewed_graph(rng):

@@ -23,14 +23,6 @@ def test_tails_by_relation_and_head():
     assert index.entities.dtype == np.int32
 
 
-def test_heads_by_relation_and_tail():
-    index = index_heads(TRIPLES, num_entities=4)
-
-    assert index.keys.tolist() == [1, 3, 4, 7]
-    assert index.row_splits.tolist() == [0, 1, 3, 4, 5]
-    assert index.entities.tolist() == [0, 0, 1, 0, 2]
-
-
 triple_lists = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 5)), max_size=40
 )

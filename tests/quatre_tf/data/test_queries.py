@@ -33,14 +33,7 @@ def answers(batch):
 
 
 # Entities a, b, c are 0, 1, 2 and relations r, s are 0, 1; 2 and 3 ask for their heads.
-EXPECTED = {
-    (0, 0): {0, 1},
-    (2, 0): {1},
-    (1, 1): {2},
-    (0, 2): {0},
-    (1, 2): {0, 2},
-    (2, 3): {1},
-}
+EXPECTED = {(0, 0): {0, 1}, (2, 0): {1}, (1, 1): {2}, (0, 2): {0}, (1, 2): {0, 2}, (2, 3): {1}}
 
 
 def test_every_question_once_with_all_its_answers(graph):

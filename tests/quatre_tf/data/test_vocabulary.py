@@ -96,22 +96,6 @@ def test_bad_names_are_refused(names, message):
         Vocabulary(names)
 
 
-def test_save_and_load_keep_order_and_odd_names(tmp_path):
-    # All of these are line ends to str.splitlines, none is one to us.
-    names = ["b", " a ", "x\u2028y", "x\x85y", "x\x0cy", "NA", '"quoted"']
-    path = tmp_path / "entities.txt"
-
-    Vocabulary(names).save(path)
-
-    assert path.read_bytes() == ("\n".join(names) + "\n").encode()
-    assert list(Vocabulary.load(path).names) == names
-
-
-def test_load_of_an_empty_file(tmp_path):
-    (tmp_path / "none.txt").write_bytes(b"")
-    assert len(Vocabulary.load(tmp_path / "none.txt")) == 0
-
-
 def test_load_tells_what_is_wrong(tmp_path):
     with pytest.raises(DataError, match=r"Cannot read the relation names of .*missing.txt"):
         Vocabulary.load(tmp_path / "missing.txt", "relation")

@@ -37,10 +37,7 @@ def test_five_steps(golden, strategy):
     def step(batch):
         def replica_step(replica_batch):
             objective = sampled_logistic_objective(
-                model,
-                replica_batch,
-                l2=meta["regularization_rate"],
-                num_triples=len(golden.labels),
+                model, replica_batch, l2=meta["regularization_rate"], num_triples=len(golden.labels)
             )
             optimizer.apply(objective.gradients, model.trainable_variables)
             return objective.loss + objective.regularization

@@ -25,11 +25,7 @@ def plain_objective(model, batch, l2):
     triples, labels = as_triples(batch)
     tables = {name: table.astype(np.float64) for name, table in model.tables().items()}
     return tables, functools.partial(
-        reference.sampled_logistic,
-        triples=triples,
-        labels=labels,
-        l2=l2,
-        normalize_relations=True,
+        reference.sampled_logistic, triples=triples, labels=labels, l2=l2, normalize_relations=True
     )
 
 

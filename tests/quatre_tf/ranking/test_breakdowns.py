@@ -24,11 +24,7 @@ def ranks(graph):
 def parts(ranks, graph):
     """The rows of all breakdowns by how and where they divide the split, in their order."""
     breakdowns = Breakdowns(ranks, graph, "realistic")
-    rows = [
-        *breakdowns.by_relation(),
-        *breakdowns.by_category(),
-        *breakdowns.unseen_entities(),
-    ]
+    rows = [*breakdowns.by_relation(), *breakdowns.by_category(), *breakdowns.unseen_entities()]
     found = {}
     for row in rows:
         found.setdefault((row.group_by, row.group), []).append(row)

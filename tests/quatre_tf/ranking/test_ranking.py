@@ -45,11 +45,7 @@ def test_counts(known, better, equal):
 
 @pytest.mark.parametrize(
     ("tie_policy", "expected"),
-    [
-        ("optimistic", [3, 1, 5, 1]),
-        ("realistic", [3.5, 3, 5, 1]),
-        ("pessimistic", [4, 5, 5, 1]),
-    ],
+    [("optimistic", [3, 1, 5, 1]), ("realistic", [3.5, 3, 5, 1]), ("pessimistic", [4, 5, 5, 1])],
 )
 def test_tie_policies(tie_policy, expected):
     ranks = ranking.ranks_from_counts(*counts_of(SCORES, TARGETS, [[]] * 4), tie_policy)

@@ -80,9 +80,7 @@ def best(answers):
 def test_tails_without_known_facts_best_first(run):
     # Known: a likes b, c and d.
     answers = run.predict("a", "likes")
-    assert answers == [
-        *(Answer("f", 3.0, None), Answer("a", 1.0, "Anna"), Answer("e", 0.0, None)),
-    ]
+    assert answers == [*(Answer("f", 3.0, None), Answer("a", 1.0, "Anna"), Answer("e", 0.0, None))]
 
 
 def test_heads_by_keyword_with_known_facts(run):

@@ -4,14 +4,13 @@ import pathlib
 import re
 import signal
 import socket
-import subprocess
-import sys
 import urllib.request
 
 import pytest
 
 from quatre_tf.errors import ConfigError
 from quatre_tf.runs.best_model import GRAPH, save_best
+from tests import commands
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.explorer import server
 from trainers.training.config import TrainConfig
@@ -55,15 +54,7 @@ def test_only_this_computer_is_answered():
 
 
 def test_program_says_where_and_ends_with_ctrl_c(run_dir):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "trainers.explore", f"--run_dir={run_dir}", "--port=0"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell starts background jobs with SIGINT ignored, and children inherit it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    process = commands.start("-m", "trainers.explore", f"--run_dir={run_dir}", "--port=0")
     line = process.stdout.readline()
     address = re.fullmatch(rf"{run_dir} is at (http://127\.0\.0\.1:\d+/) until Ctrl-C\.\n", line)[1]
     with urllib.request.urlopen(f"{address}api/search?text=f") as response:

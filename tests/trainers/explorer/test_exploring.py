@@ -15,11 +15,10 @@ import threading
 import pytest
 from werkzeug.test import Client
 
+from quatre_tf import Graph, Run
 from quatre_tf.data.encoding import SPLITS
-from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.ranking.results import Results, Row
-from quatre_tf.runs.run import Run
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.explorer import application, figures, search, server
 from trainers.explorer.api import Api

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from datasets import catalog
+from quatre_tf import Evaluator, load_run
 from quatre_tf.errors import ConfigError, DataError
-from quatre_tf.ranking.evaluator import Evaluator
-from quatre_tf.runs.run import load_run
 from tests.golden import NAMES, folder_from, load_golden
 from trainers.importing.imported_run import import_openke
 from trainers.training import config as configs

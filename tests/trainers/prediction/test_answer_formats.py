@@ -2,8 +2,6 @@ import csv
 import io
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -86,19 +84,3 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
         write(REPORT, "csv", str(tmp_path / "nowhere" / "answers.csv"))
     with pytest.raises(DataError, match=r"Cannot write .*Is a directory"):
         write(REPORT, "csv", str(tmp_path))
-
-
-def test_a_reader_may_leave():
-    code = (
-        "from trainers.prediction.formats import Block, Report, write\n"
-        "rows = [{'rank': i} for i in range(100_000)]\n"
-        "write(Report(['rank'], [Block('', {}, rows)]), 'csv')"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout.readline() == b"rank\n"
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    assert process.wait() == 0
-    process.stderr.close()

@@ -4,15 +4,14 @@ import csv
 import dataclasses
 import io
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
-from quatre_tf.runs.run import Run
+from quatre_tf import Run
 from saved_models.calibration import Calibration
 from saved_models.platt import Curves
+from tests import commands
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.prediction import predicting
 from trainers.prediction import reports as answer_reports
@@ -137,14 +136,9 @@ def test_explanations_come_with_labels(trained, capsys):
     ],
 )
 def test_refused_before_tensorflow(tmp_path, flags, message):
-    code = (
-        "import sys, runpy; sys.modules['tensorflow'] = None; sys.modules['keras'] = None;"
-        f"sys.argv = ['predict', '--run_dir={tmp_path}', *{flags}];"
-        "runpy.run_module('trainers.predict', run_name='__main__')"
+    code, out, err = commands.launch_without(
+        "tensorflow keras", "trainers.predict", f"--run_dir={tmp_path}", *flags
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr.startswith("error: ")
-    assert message in result.stderr
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ")
+    assert message in err

@@ -24,13 +24,6 @@ def test_seen_candidates_by_hand():
     assert found("seen", 4) == [("bc", 4.0), ("ba", 2.0), ("ae", 0.0), ("be", 0.0)]
 
 
-def test_all_candidates_by_hand():
-    """f likes c is known."""
-    assert found("all", 6) == [
-        ("ff", 9.0), ("bf", 6.0), ("cf", 6.0), ("fb", 6.0), ("bc", 4.0), ("cc", 4.0)
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("candidates", ["seen", "all"])
 @pytest.mark.parametrize("reciprocal", [False, True])
 @pytest.mark.parametrize("query_tile", [2, 256])

@@ -1,6 +1,6 @@
 import pytest
 
-from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf import Vocabulary
 from quatre_tf.errors import DataError, UnknownNameError
 from trainers.prediction.name_lookup import NameLookup
 

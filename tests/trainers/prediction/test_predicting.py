@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from datasets import catalog
-from quatre_tf import QuatRE
+from quatre_tf import QuatRE, Run, load_run
 from quatre_tf.errors import DataError
-from quatre_tf.runs.run import Run, load_run
 from trainers.prediction import predicting
 from trainers.prediction.predicting import Options, Predictor
 from trainers.prediction.questions import Question

@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from quatre_tf.data.graph import Graph
+from quatre_tf import Graph
 from quatre_tf.errors import DataError
 from tests.quatre_tf.ranking.small_graph import small_graph
 from trainers.prediction.questions import Question, QuestionReader, read_lines

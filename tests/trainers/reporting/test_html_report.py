@@ -15,8 +15,7 @@ pytest.importorskip("sklearn", reason="the extra `analysis` is not installed")
 from PIL import Image
 
 from datasets import catalog
-from quatre_tf import QuatRE
-from quatre_tf.data.graph import Graph
+from quatre_tf import Graph, QuatRE
 from quatre_tf.errors import ConfigError, UnknownNameError
 from quatre_tf.runs.best_model import save_best
 from tests.quatre_tf.ranking.evaluations import make_results
@@ -134,16 +133,6 @@ def test_csv_file_holds_all_figures(nasty_graph, config, tmp_path, evaluated):
     ]
     assert rows == expected
     assert {row["run"] for row in rows} == {"one", "two"}
-
-
-def test_page_shows_two_runs_and_their_difference(nasty_graph, config, tmp_path, evaluated):
-    run_dir = make_run(tmp_path / "one", config, nasty_graph, LINES)
-    other = make_run(tmp_path / "two", config, nasty_graph, LINES)
-    page = Elements(report.write_report(run_dir, other).read_text(encoding="utf-8"))
-    assert "heads and tails, one" in page.text
-    assert "Differences, minus two" in page.text
-    assert "+0.0123" in page.text
-    assert "p < 0.001" in page.text
 
 
 def test_run_before_its_first_validation(nasty_graph, config, tmp_path):

@@ -12,9 +12,8 @@ pytest.importorskip("matplotlib", reason="the extra `analysis` is not installed"
 from PIL import Image
 
 from datasets import catalog
-from quatre_tf import QuatRE
+from quatre_tf import QuatRE, Run
 from quatre_tf.runs.best_model import save_best
-from quatre_tf.runs.run import Run
 from saved_models.calibrating import calibrate
 from trainers.reporting.html_report import reliability
 

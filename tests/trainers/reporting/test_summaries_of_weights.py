@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf import QuatRE
-from quatre_tf.data.graph import Graph
+from quatre_tf import Evaluator, Graph, QuatRE
 from quatre_tf.errors import DataError
-from quatre_tf.ranking.evaluator import Evaluator
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from tests.trainers.reporting.summary_events import read_tensors
 from trainers.reporting.tensorboard import table_norms

@@ -21,10 +21,7 @@ def test_resumed_run_counts_lost_work_once(tmp_path):
     epochs, losses = series(found, TRAIN, "loss")
     assert epochs.tolist() == [2, 3, 4]
     assert losses.tolist() == [0.4, 0.3, 0.2]
-    assert series(found, VALID, "hits@10").tolist() == [
-        [3, 4],
-        [0.7, 0.6],
-    ]
+    assert series(found, VALID, "hits@10").tolist() == [[3, 4], [0.7, 0.6]]
     assert best_record(found, "hits@10")["step"] == 15
 
 

@@ -5,9 +5,7 @@ import pathlib
 
 import numpy as np
 
-from quatre_tf.data.graph import Graph
-from quatre_tf.data.vocabulary import Vocabulary
-from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf import Evaluator, Graph, Vocabulary
 from tests.trainers.conftest import SOFTMAX
 from trainers.training import strategies
 from trainers.training.checkpoints import Checkpoints, RunState

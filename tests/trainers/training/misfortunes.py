@@ -20,8 +20,7 @@ import sys
 import pytest
 import tensorflow as tf
 
-from quatre_tf.model import KGEModel
-from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf import Evaluator, KGEModel
 from saved_models import versions
 from tests.trainers.training.survival import last_step
 from tests.trainers.training.wiring import eagerly

@@ -48,9 +48,7 @@ class Processes:
         output = self._folder / f"process-{len(self._started)}.txt"
         environment = self.environment | environment
         process = FORKED.Process(
-            target=_call,
-            args=(function, arguments, options, environment, output),
-            daemon=True,
+            target=_call, args=(function, arguments, options, environment, output), daemon=True
         )
         process.start()
         process.output = output

@@ -1,15 +1,13 @@
 """Trainings whose steps are compiled; test_kernel.py has the operation itself."""
 
 import dataclasses
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from quatre_tf.accelerated import kernel
 from quatre_tf.errors import ConfigError
+from tests import commands
 from tests.trainers.training.survival import state
 from trainers.training.fitting import train
 
@@ -51,12 +49,6 @@ def test_a_library_that_cannot_be_loaded(config, tmp_path, monkeypatch):
 
 def test_the_program_says_what_is_missing():
     """The fixture `kernel_cache` is what it prints otherwise."""
-    done = subprocess.run(
-        [sys.executable, "-m", "trainers.build_kernel"],
-        env={**os.environ, "CXX": "no-such-compiler"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("error: There is no C++ compiler: looked for no-such-compiler. ")
+    code, out, err = commands.launch("-m", "trainers.build_kernel", CXX="no-such-compiler")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: There is no C++ compiler: looked for no-such-compiler. ")

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from quatre_tf import Evaluator, Graph, load_run
 from quatre_tf.errors import ConfigError, DataError, TrainingError
-from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
-from quatre_tf.runs.run import load_run
 from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.training.misfortunes import export_little
 from tests.trainers.training.survival import read_records, state
@@ -140,6 +139,7 @@ def test_data_set_that_cannot_be_had_leaves_nothing_behind(config, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_file_is_split_and_the_graph_is_kept(config, tmp_path, capsys):
     lines = [f"n{i},next,n{(i + step) % 20}\n" for i in range(20) for step in (1, 2, 3)]
     (tmp_path / "facts.csv").write_text("".join(lines))

@@ -3,8 +3,7 @@
 import numpy as np
 
 from datasets import catalog
-from quatre_tf import QuatRE
-from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf import Evaluator, QuatRE
 from tests.trainers.training.misfortunes import export_little
 from trainers.training import presets
 from trainers.training.fitting import fit

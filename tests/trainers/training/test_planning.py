@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from trainers.training.planning import BudgetPlan, EpochPlan
+from trainers.training.planning import BudgetPlan
 
 
 def walk(plan, step_seconds, validation_seconds, step=0, now=0.0, most=7):
@@ -16,15 +16,6 @@ def walk(plan, step_seconds, validation_seconds, step=0, now=0.0, most=7):
             plan.saw_validation(now, validation_seconds)
             validations.append(step)
     return validations, step, now
-
-
-def test_epochs(config):
-    config = dataclasses.replace(config, epochs=7, validate_every=3)
-    plan = EpochPlan(config, steps_per_epoch=10)
-    assert plan.last_step(0, 0.0) == 70
-    assert walk(plan, 1.0, 5.0)[:2] == ([30, 60, 70], 70)
-    # A resumed run that was told to end earlier than it is.
-    assert plan.steps_to_go(99, 0.0) == 0
 
 
 @pytest.mark.parametrize("validation_seconds", [1.0, 12.0])
@@ -62,16 +53,6 @@ def test_budget_foresees_its_last_step(config):
     assert foreseen == pytest.approx(step, rel=0.1)
     for seconds in (295.0, 297.0, 300.0, 400.0):
         assert plan.last_step(step, seconds) == step
-
-
-def test_budget_follows_the_speed_of_the_machine(config):
-    config = dataclasses.replace(config, budget_minutes=1.0)
-    plan = BudgetPlan(config, test_share=0.0)
-    # The first call compiles: ten seconds for one step.
-    plan.saw_steps(1, 10.0)
-    for _ in range(20):
-        plan.saw_steps(10, 1.0)
-    assert plan.last_step(201, 30.0) == pytest.approx(201 + 250, abs=30)
 
 
 def test_budget_that_is_over_stops_at_once(config):

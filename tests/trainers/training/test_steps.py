@@ -222,68 +222,6 @@ def test_linear_decay():
 # What a step learns from, which the tests above take from the trainer.
 
 
-def test_batches_of_the_paper(config_of, graph):
-    """Positives of train, and negatives that train does not know, at the side that is drawn."""
-    config = config_of("paper", "--batch_size=400", "--num_negatives=5")
-    trainer = wiring.trainer_of(config, graph)
-    batch = {name: value.numpy() for name, value in wiring.batch_of(trainer, 0).items()}
-    known = {tuple(triple) for triple in graph.train.tolist()}
-    positives = set(zip(batch["heads"], batch["relations"], batch["tails"], strict=True))
-    assert positives == known
-    assert batch["heads"].shape == (400,)
-    assert batch["corrupted"].shape == batch["tail_corrupted"].shape == (400, 5)
-    triples, labels = triples_of(wiring.batch_of(trainer, 0))
-    assert not known & {tuple(triple) for triple in triples[labels < 0].tolist()}
-
-
-@pytest.mark.parametrize(
-    ("corruption", "probabilities"),
-    # Of relation 0, train has 7 heads and 2 tails; of relation 1, 5 heads and 7 tails.
-    [("bern", [7 / 9, 5 / 12]), ("uniform", [1 / 2, 1 / 2])],
-)
-def test_side_that_is_corrupted(corruption, probabilities, config_of, graph):
-    flags = (f"--corruption={corruption}", "--batch_size=2000", "--num_negatives=5")
-    batch = wiring.batch_of(wiring.trainer_of(config_of("paper", *flags), graph), 0)
-    for relation, probability in enumerate(probabilities):
-        sides = batch["tail_corrupted"].numpy()[batch["relations"].numpy() == relation]
-        assert sides.mean() == pytest.approx(probability, abs=0.03)
-
-
-@pytest.mark.parametrize("recipe", ["strong", "sampled"])
-def test_batches_of_queries(recipe, config_of, graph):
-    """Two passes: each query once with all that train answers."""
-    known = all_queries(graph)
-    batch_size = len(known) // 3
-    trainer = wiring.trainer_of(config_of(recipe, f"--batch_size={batch_size}"), graph)
-    for first in (0, 3):
-        seen = []
-        for step in range(first, first + 3):
-            batch = wiring.batch_of(trainer, step)
-            seen += [pair for *pair, _ in queries_of(batch)]
-            assert len(batch["entities"]) == batch_size
-            for entity, relation, targets in queries_of(batch):
-                assert set(targets) == known[entity, relation]
-            np.testing.assert_array_equal(
-                batch["counts"], [len(targets) for *_, targets in queries_of(batch)]
-            )
-        assert len({tuple(pair) for pair in seen}) == len(seen) == 3 * batch_size
-
-
-def test_sampled_candidates(config_of, graph):
-    """Distinct, of the number asked for, and with the targets among them marked."""
-    trainer = wiring.trainer_of(config_of("sampled", "--num_candidates=4"), graph)
-    seen = set()
-    for step in range(20):
-        batch = wiring.batch_of(trainer, step)
-        candidates = batch["candidates"].numpy().tolist()
-        assert len(set(candidates)) == len(candidates) == 4
-        seen |= set(candidates)
-        pairs = zip(batch["rows"].numpy(), batch["targets"].numpy(), strict=True)
-        hits = {(row, candidates.index(t)) for row, t in pairs if t in candidates}
-        assert {tuple(hit) for hit in batch["hits"].numpy()} == hits
-    assert seen == set(range(9))
-
-
 @pytest.mark.parametrize("recipe", FLAGS)
 def test_batches_depend_on_the_seed_and_the_step_alone(recipe, config_of, graph):
     def batch(seed, step):

@@ -14,8 +14,7 @@ import tensorflow as tf
 from absl import flags
 from absl.testing import flagsaver
 
-from quatre_tf.data.graph import Graph
-from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf import Graph, Vocabulary
 from trainers.training import controller, fitting
 from trainers.training.config import TrainConfig
 from trainers.training.controller import Clock

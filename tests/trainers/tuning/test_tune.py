@@ -2,34 +2,19 @@
 
 import csv
 import json
-import os
-import pathlib
-import subprocess
-import sys
 
 import pytest
 import tensorflow as tf
 from tensorboard.plugins.hparams import plugin_data_pb2
 
-from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf import Evaluator
 from quatre_tf.ranking.results import Results
+from tests import commands
 from tests.trainers.training.misfortunes import export_little
 from tests.trainers.training.survival import read_records
 from trainers.training.fitting import fit, train
 from trainers.tuning.plan import Search
 from trainers.tuning.search import run_search
-
-ROOT = pathlib.Path(__file__).parents[3]
-QUIET = {k: v for k, v in os.environ.items() if k != "TF_CPP_MIN_LOG_LEVEL"}
-
-
-def run(*arguments, code=None):
-    """Returns (exit code, stdout, stderr) of the program, or of code in its place."""
-    start = ["-c", code, *arguments] if code else ["-m", "trainers.tune", *arguments]
-    result = subprocess.run(
-        [sys.executable, *start], cwd=ROOT, env=QUIET, capture_output=True, text=True, check=False
-    )
-    return result.returncode, result.stdout, result.stderr
 
 
 def hparams_in(folder):
@@ -48,8 +33,9 @@ def test_program_leaves_runs_figures_and_dashboard(family, tmp_path):
     output = tmp_path / "tune"
     flags = [f"--dataset={family}", "--recipe=strong", f"--output={output}", "--trials=1"]
     fixed = ["--embedding_dim=4", "--batch_size=8", "--relation_prediction=0", "--epochs=2"]
-    code, out, err = run(*flags, *fixed, "--validate_every=1", "--budget_minutes=30")
-    assert (code, err) == (0, "")
+    fixed += ["--validate_every=1", "--budget_minutes=30"]
+    code, out = commands.run("trainers.tune", *flags, *fixed)
+    assert code == 0, out
     assert "[1/1] trial-001-seed1: learning_rate=" in out
     assert f"TensorBoard: tensorboard --logdir={output}" in out
     rows = list(csv.DictReader((output / "trials.csv").open(encoding="utf-8")))
@@ -121,14 +107,8 @@ def test_training_that_was_ended_goes_on_exactly(config, finished, tmp_path, mon
     ],
 )
 def test_mistakes_are_one_line_before_tensorflow(tmp_path, arguments, message):
-    code = (
-        "import sys, runpy, importlib.util as util; sys.modules['tensorflow'] = None;"
-        "find = util.find_spec;"
-        "util.find_spec = lambda name, *rest: None if name == 'optuna' else find(name, *rest);"
-        "sys.argv[0] = 'tune'; runpy.run_module('trainers.tune', run_name='__main__')"
-    )
     given = ["--dataset=umls", f"--output={tmp_path}", *arguments]
-    exit_code, out, err = run(*given, code=code)
+    exit_code, out, err = commands.launch_without("tensorflow optuna", "trainers.tune", *given)
     assert (exit_code, out) == (1, "")
     assert err.startswith(f"error: {message}")
     assert err.count("\n") == 1

@@ -17,7 +17,7 @@ from trainers.tuning import search as tuning
 from trainers.tuning.budget import Budget
 from trainers.tuning.plan import Search
 from trainers.tuning.search import run_search
-from trainers.tuning.table import search_text, summarize
+from trainers.tuning.table import search_text
 
 SETTINGS = {"epochs": 9, "validate_every": 1}
 # Validation MRR of each trial at every epoch; a second seed has .01 more.
@@ -253,14 +253,6 @@ def test_grid_of_the_paper_is_not_pruned(training, tmp_path):
     assert search_text(search, results).splitlines()[-1].strip() == command_of(results[0].config)
 
 
-def test_judged_over_more_seeds_comes_first(search, training, tmp_path):
-    training.fails = ("trial-002-seed6",)
-    results = run_search(search, tmp_path)
-    first, second = summarize(search, results)["configurations"]
-    assert (first["trial"], list(first["values"])) == (1, ["5", "6"])
-    assert (second["trial"], list(second["values"])) == (2, ["5"])
-
-
 def test_killed_after_the_last_judgement_is_not_trained_again(search, training, tmp_path):
     """The verdict is found again from the validations that are there."""
     results = run_search(search, tmp_path)
@@ -268,11 +260,3 @@ def test_killed_after_the_last_judgement_is_not_trained_again(search, training, 
     training.calls.clear()
     assert run_search(search, tmp_path) == results
     assert training.calls == []
-
-
-def test_more_trials_go_on_with_the_folder(search, training, tmp_path):
-    run_search(dataclasses.replace(search, trials=2), tmp_path)
-    training.calls.clear()
-    results = run_search(search, tmp_path)
-    assert [name for name, _ in training.calls] == [f"trial-00{n}-seed5" for n in range(3, 7)]
-    assert tuple(result.state for result in results[:6]) == STATES

@@ -104,14 +104,7 @@ def test_more_trials_begin_with_the_same_and_another_seed_draws_others():
         ({"settings": {"epochs": 0}}, "--epochs must be at least 1. Received: 0."),
         ({"settings": {"n3": 0.1}}, "--n3 is a setting of --recipe=strong"),
         (
-            {
-                "settings": {
-                    "embedding_dim": 8,
-                    "num_negatives": 1,
-                    "learning_rate": 0.1,
-                    "l2": 0.1,
-                }
-            },
+            {"settings": {"embedding_dim": 8, "num_negatives": 1, "learning_rate": 0.1, "l2": 0.1}},
             "Nothing is left to search: --recipe=paper varies --embedding_dim, --num_negatives, ",
         ),
     ],
