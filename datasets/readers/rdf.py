@@ -33,8 +33,8 @@ FORMATS = {
     ".owl": "RDF_XML",
 }
 _LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-# The label that pyoxigraph draws for a blank node without one.
-_DRAWN = re.compile("[0-9a-f]{32}")
+# The label that pyoxigraph draws for a blank node without one: 128 bits, without leading zeros.
+_DRAWN = re.compile("[0-9a-f]{27,32}")
 # Characters of an XML entity: they are used for prefixes. Longer ones, or one made of others, could
 # make a small file fill the memory.
 _MAX_ENTITY = 500
