@@ -31,7 +31,7 @@ def written(run_dir, tmp_path):
 
     def write(name):
         flags = [f"--run_dir={run_dir}", f"--output={tmp_path / name}"]
-        code, printed = commands.run("trainers.embeddings", flags, tmp_path)
+        code, printed = commands.run("trainers.embeddings", *flags, folder=tmp_path)
         assert code == 0, printed
         assert f"Wrote 6 embeddings of 4 floats: {tmp_path / name}" in printed
         return tmp_path / name
@@ -82,7 +82,7 @@ def test_tsv(written):
 
 def test_other_formats_are_refused(run_dir, tmp_path):
     flags = [f"--run_dir={run_dir}", "--output=rows.csv"]
-    code, printed = commands.run("trainers.embeddings", flags, tmp_path)
+    code, printed = commands.run("trainers.embeddings", *flags, folder=tmp_path)
     assert code == 1
     message = "error: --output must end in .parquet, .npz, .tsv. Received: 'rows.csv'.\n"
     assert printed.endswith(message)
