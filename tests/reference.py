@@ -137,6 +137,82 @@ def query_triples(tables, entities, relations, candidates):
     return np.stack([heads, relations % rows, tails], axis=1)
 
 
+def query_scores(tables, entities, relations, num_entities, normalize_relations):
+    """The scores [queries, entities] of all candidates."""
+    asked = query_triples(
+        tables,
+        np.repeat(entities, num_entities),
+        np.repeat(relations, num_entities),
+        np.tile(np.arange(num_entities), len(entities)),
+    )
+    return table_scores(tables, asked, normalize_relations).reshape(-1, num_entities)
+
+
+def query_norms(tables, entities, relations, is_target, normalize_relations, n3, dura):
+    """N3 and DURA, a sum over all targets of the queries."""
+    queries, targets = np.nonzero(is_target)
+    head = split(tables["entity"])[entities[queries]]
+    tail = split(tables["entity"])[targets]
+    # The other rotations of a query have the modulus 1.
+    vector = split(tables["relation"])[relations[queries] % len(tables["relation"])]
+    vector = unit(vector) if normalize_relations else vector
+    total = n3 * sum(np.sum(modulus(q) ** 3) for q in (head, vector, tail))
+    query = hamilton(head, vector)
+    return total + dura * sum(np.sum(modulus(q) ** 2) for q in (head, query, tail))
+
+
+def adversarial_shares(scores, is_negative, temperature):
+    """The weights [queries, entities] of negatives: a softmax of temperature * score."""
+    powers = np.where(is_negative, np.exp(temperature * scores), 0.0)
+    return powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-300)
+
+
+def self_adversarial(
+    tables,
+    entities,
+    relations,
+    is_target,
+    *,
+    num_targets,
+    normalize_relations,
+    candidates,
+    margin,
+    temperature,
+    constant_tables,
+    n3=0.0,
+    dura=0.0,
+):
+    """Equation 6 of Sun et al. (ICLR 2019), a sum over all targets divided by `num_targets`.
+
+    Args:
+        tables: The tables.
+        entities: As for `softmax`.
+        relations: As for `softmax`.
+        is_target: As for `softmax`.
+        num_targets: As for `softmax`.
+        normalize_relations: As for `softmax`.
+        candidates: The sampled entities.
+        margin: gamma.
+        temperature: alpha.
+        constant_tables: The tables that the weights of negatives are taken from.
+        n3: As for `softmax`.
+        dura: As for `softmax`.
+    """
+    num_entities = is_target.shape[1]
+    asked = (entities, relations, num_entities, normalize_relations)
+    is_negative = np.isin(np.arange(num_entities), candidates) & ~is_target
+    constant_scores = query_scores(constant_tables, *asked)
+    shares = adversarial_shares(constant_scores, is_negative, temperature)
+    f = query_scores(tables, *asked)
+    queries, targets = np.nonzero(is_target)
+    negatives = np.sum(shares * np.log1p(np.exp(margin + f)), axis=1)
+    loss = np.sum(np.log1p(np.exp(-margin - f[queries, targets])) + negatives[queries])
+    regularization = query_norms(
+        tables, entities, relations, is_target, normalize_relations, n3, dura
+    )
+    return loss / num_targets, regularization / num_targets
+
+
 def softmax(
     tables,
     entities,
@@ -164,14 +240,8 @@ def softmax(
         dura: Weight of DURA.
         relation_prediction: Weight of the cross-entropy of the relation.
     """
-    num_queries, num_entities = is_target.shape
-    asked = query_triples(
-        tables,
-        np.repeat(entities, num_entities),
-        np.repeat(relations, num_entities),
-        np.tile(np.arange(num_entities), num_queries),
-    )
-    f = table_scores(tables, asked, normalize_relations).reshape(is_target.shape)
+    num_entities = is_target.shape[1]
+    f = query_scores(tables, entities, relations, num_entities, normalize_relations)
     if candidates is None:
         powers = np.exp(f)
     else:
@@ -180,16 +250,9 @@ def softmax(
         powers = np.where(is_target, np.exp(f), np.where(is_sampled, corrected, 0.0))
     queries, targets = np.nonzero(is_target)
     loss = np.sum(np.log(np.sum(powers, axis=1))[queries] - f[queries, targets])
-
-    head = split(tables["entity"])[entities[queries]]
-    tail = split(tables["entity"])[targets]
-    # The other rotations of a query have the modulus 1.
-    vector = split(tables["relation"])[relations[queries] % len(tables["relation"])]
-    vector = unit(vector) if normalize_relations else vector
-    regularization = n3 * sum(np.sum(modulus(q) ** 3) for q in (head, vector, tail))
-    query = hamilton(head, vector)
-    regularization += dura * sum(np.sum(modulus(q) ** 2) for q in (head, query, tail))
-
+    regularization = query_norms(
+        tables, entities, relations, is_target, normalize_relations, n3, dura
+    )
     if relation_prediction:
         # Without rows of their own for heads, a relation is predicted from head and tail.
         count, choices = len(targets), len(tables["relation"])

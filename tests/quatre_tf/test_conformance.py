@@ -14,8 +14,10 @@ from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.layers.registry import SCORE_FUNCTIONS
 from quatre_tf.objectives.candidate_softmax import candidate_softmax_objective
 from quatre_tf.objectives.query_objective import QueryBatch, SoftmaxOptions
+from quatre_tf.objectives.sampled_candidates import Candidates
 from quatre_tf.objectives.sampled_logistic import SampledBatch, sampled_logistic_objective
-from quatre_tf.objectives.sampled_softmax import Candidates, sampled_softmax_objective
+from quatre_tf.objectives.sampled_softmax import sampled_softmax_objective
+from quatre_tf.objectives.self_adversarial import self_adversarial_objective
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.tiles import top_k
 from tests import reference, systems
@@ -116,22 +118,31 @@ QUERIES = {
 POSITIVES = {"heads": [0, 1], "relations": [1, 0], "tails": [2, 4]}
 CORRUPTED, TAIL_CORRUPTED = [[5, 3], [0, 2]], [[True, False], [True, True]]
 CANDIDATES = [0, 1, 4]
+# Of the targets, 0 of query 2 and 1 of query 1 are candidates.
+HITS = [[2, 0], [1, 1]]
 
 
 def log_sum(values):
     return np.log(np.exp(values).sum())
 
 
-def query_loss(case, tables, reciprocal, candidates):
-    """The sum of cross-entropies, query by query; candidates None: all entities."""
-    total, everyone = 0.0, np.arange(ENTITIES)
+def answered_queries(case, tables, reciprocal):
+    """Of each query, the scores of all entities and the targets."""
+    everyone = np.arange(ENTITIES)
     for row, entity in enumerate(QUERIES["entities"]):
         relation = QUERIES["relations"][row]
         if reciprocal or relation < RELATIONS:
             scores = systems.scores(case, tables, entity, relation, everyone)
         else:
             scores = systems.scores(case, tables, everyone, relation - RELATIONS, entity)
-        targets = [t for r, t in zip(QUERIES["rows"], QUERIES["targets"], strict=True) if r == row]
+        rows = zip(QUERIES["rows"], QUERIES["targets"], strict=True)
+        yield scores, [target for query, target in rows if query == row]
+
+
+def query_loss(case, tables, reciprocal, candidates):
+    """The sum of cross-entropies, query by query; candidates None: all entities."""
+    total = 0.0
+    for scores, targets in answered_queries(case, tables, reciprocal):
         if candidates is None:
             normalizer = log_sum(scores)
         else:
@@ -139,6 +150,21 @@ def query_loss(case, tables, reciprocal, candidates):
             raised = scores[others] + np.log(ENTITIES / len(candidates))
             normalizer = log_sum(np.concatenate([scores[targets], raised]))
         total += sum(normalizer - scores[target] for target in targets)
+    return total
+
+
+MARGIN, TEMPERATURE = 1.5, 0.7
+
+
+def adversarial_loss(case, tables, reciprocal, constant_tables):
+    """RotatE's loss, with the weights of negatives from other tables."""
+    total = 0.0
+    pairs = (answered_queries(case, t, reciprocal) for t in (tables, constant_tables))
+    for (scores, targets), (constant_scores, _) in zip(*pairs, strict=True):
+        others = [e for e in CANDIDATES if e not in targets]
+        powers = np.exp(TEMPERATURE * constant_scores[others])
+        negatives = powers / powers.sum() @ np.log1p(np.exp(MARGIN + scores[others]))
+        total += np.log1p(np.exp(-MARGIN - scores[targets])).sum() + len(targets) * negatives
     return total
 
 
@@ -183,10 +209,24 @@ def test_gradients_of_the_softmax_objectives(case, reciprocal):
     model, batch = make(case, reciprocal), query_batch()
     objective = candidate_softmax_objective(model, batch, SoftmaxOptions(), num_targets=1)
     check_gradients(model, objective, lambda t: query_loss(case, t, reciprocal, None))
-    hits = [[2, 0], [1, 1]]  # of the targets, 0 of query 2 and 1 of query 1 are candidates
-    candidates = Candidates(tf.constant(CANDIDATES), tf.constant(hits))
+    candidates = Candidates(tf.constant(CANDIDATES), tf.constant(HITS))
     objective = sampled_softmax_objective(model, batch, candidates, SoftmaxOptions(), num_targets=1)
     check_gradients(model, objective, lambda t: query_loss(case, t, reciprocal, CANDIDATES))
+
+
+def test_gradients_of_the_self_adversarial_objective(case):
+    model, candidates = make(case, True), Candidates(tf.constant(CANDIDATES), tf.constant(HITS))
+    objective = self_adversarial_objective(
+        model,
+        query_batch(),
+        candidates,
+        SoftmaxOptions(),
+        num_targets=1,
+        margin=MARGIN,
+        temperature=TEMPERATURE,
+    )
+    start = model.tables()
+    check_gradients(model, objective, lambda t: adversarial_loss(case, t, True, start))
 
 
 def test_gradients_of_the_logistic_objective(case):

@@ -11,12 +11,16 @@ from quatre_tf.layers.registry import SCORE_FUNCTIONS
 from trainers.training.setting import LogUniform, Setting, check_value, expect, setting
 
 _SOFTMAX = ("strong", "sampled")
+_SAMPLED = ("sampled", "self_adversarial")
+# These take distinct queries with all their answers.
+_QUERIES = (*_SOFTMAX, "self_adversarial")
 # Benchmarks whose structure of autosf was published.
 _STRUCTURES = ("fb15k237", "fb15k", "wn18rr", "wn18")
-# The regularizers of the softmax recipes. They add up.
+# The regularizers of the recipes with queries. They add up.
 REGULARIZERS = ("n3", "dura")
 # N3 of 0.5 drives a model to zero on WN18RR; too little of it overfits.
-_WEIGHTS = dict.fromkeys(_SOFTMAX, LogUniform(0.003, 0.3))
+_WEIGHTS = dict.fromkeys(_QUERIES, LogUniform(0.003, 0.3))
+_ADAM_RATES = (0.0003, 0.001, 0.003)
 # Limits far beyond any use, within 32 bits for a seed and the size of a tensor, and within 64 for
 # the number of a step.
 _MAX_ROWS, _MAX_COUNT = 2**24, 10**9
@@ -46,10 +50,11 @@ class TrainConfig:
     recipe: str = setting(
         "paper",
         help="How to train: as the reference implementation (paper), for the best ranking "
-        "(strong), or the same at a cost that does not grow with the entities (sampled).",
+        "(strong), the same at a cost that does not grow with the entities (sampled), or with "
+        "RotatE's loss (self_adversarial).",
         group="recipe",
         basic=True,
-        choices=("paper", "strong", "sampled"),
+        choices=("paper", *_QUERIES),
     )
     model: str = setting(
         "quatre",
@@ -63,7 +68,7 @@ class TrainConfig:
         help="Predict heads as the tails of inverse relations, which have their own embeddings.",
         group="model",
         # The objective of the paper would never train the inverse relations.
-        recipes=_SOFTMAX,
+        recipes=_QUERIES,
     )
     normalize_relations: bool = setting(
         True,
@@ -112,7 +117,7 @@ class TrainConfig:
         search={
             "paper": (128, 256, 384),
             "strong": (64, 128, 256),
-            "sampled": (128, 256, 512),
+            **dict.fromkeys(_SAMPLED, (128, 256, 512)),
         },
     )
     init_scale: float = setting(
@@ -142,11 +147,11 @@ class TrainConfig:
     batch_size: int = setting(
         0,
         help="Size of a step over all replicas. paper: positives, 0 for a hundredth of train; "
-        "strong, sampled: distinct queries, 0 for 1000.",
+        "others: distinct queries, 0 for 1000.",
         group="recipe",
         at_least=0,
         at_most=_MAX_ROWS,
-        search=dict.fromkeys(_SOFTMAX, (500, 1000, 2000)),
+        search=dict.fromkeys(_QUERIES, (500, 1000, 2000)),
     )
     num_candidates: int = setting(
         4096,
@@ -154,12 +159,29 @@ class TrainConfig:
         group="recipe",
         at_least=1,
         at_most=_MAX_ROWS,
-        recipes=("sampled",),
-        search={"sampled": (2048, 4096, 8192)},
+        recipes=_SAMPLED,
+        search={"sampled": (2048, 4096, 8192), "self_adversarial": (512, 1024, 2048)},
+    )
+    margin: float = setting(
+        9.0,
+        help="Margin gamma of the self-adversarial loss: a score above -gamma counts as true.",
+        group="recipe",
+        at_least=0.0,
+        recipes=("self_adversarial",),
+        search={"self_adversarial": (3.0, 6.0, 9.0, 12.0)},
+    )
+    temperature: float = setting(
+        1.0,
+        help="Temperature alpha of the self-adversarial loss: how much hard negatives weigh more "
+        "than others.",
+        group="recipe",
+        above=0.0,
+        recipes=("self_adversarial",),
+        search={"self_adversarial": (0.5, 1.0)},
     )
     steps_per_epoch: int = setting(
         100,
-        help="Steps in an epoch; 0 for one pass over all queries (strong, sampled).",
+        help="Steps in an epoch; 0 for one pass over all queries (not paper).",
         group="recipe",
         at_least=0,
         at_most=_MAX_COUNT,
@@ -180,7 +202,8 @@ class TrainConfig:
         search={
             "paper": (0.02, 0.05, 0.1),
             **dict.fromkeys(_SOFTMAX, LogUniform(0.03, 0.3)),
-            "adam": (0.0003, 0.001, 0.003),
+            "self_adversarial": _ADAM_RATES,
+            "adam": _ADAM_RATES,
         },
     )
     lr_decay: str = setting(
@@ -203,7 +226,7 @@ class TrainConfig:
         group="regularization",
         basic=True,
         at_least=0.0,
-        recipes=_SOFTMAX,
+        recipes=_QUERIES,
         search=_WEIGHTS,
     )
     dura: float = setting(
@@ -211,7 +234,7 @@ class TrainConfig:
         help="Weight of DURA. It replaces the preset's n3; give --n3 to use both.",
         group="regularization",
         at_least=0.0,
-        recipes=_SOFTMAX,
+        recipes=_QUERIES,
         search=_WEIGHTS,
     )
     relation_prediction: float = setting(
@@ -228,7 +251,7 @@ class TrainConfig:
         help="Precision of the matrix products in training. Ranks are always float32.",
         group="advanced",
         choices=("float32", "bfloat16"),
-        recipes=_SOFTMAX,
+        recipes=_QUERIES,
     )
     clip_norm: float = setting(
         0.5,

@@ -5,8 +5,8 @@ from typing import Any
 
 from trainers.training.config import REGULARIZERS, SETTINGS, TrainConfig
 
-# The softmax recipes; chosen on validation splits (docs/recipes.md).
-_SOFTMAX: dict[str, Any] = {
+# The recipes with queries; chosen on validation splits (docs/recipes.md).
+_QUERIES: dict[str, Any] = {
     "reciprocal": True,
     "normalize_relations": False,
     "init_scale": 1e-3,
@@ -22,11 +22,22 @@ _SOFTMAX: dict[str, Any] = {
     "best_by": "mrr",
     "patience": 0,
 }
-_OF_RECIPE: dict[str, dict[str, Any]] = {"paper": {}, "strong": _SOFTMAX, "sampled": _SOFTMAX}
 # An optimizer takes the learning rate with it.
 _OF_OPTIMIZER: dict[str, dict[str, Any]] = {
     "adagrad": {"learning_rate": 0.1},
     "adam": {"learning_rate": 0.001},
+}
+_OF_RECIPE: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "strong": _QUERIES,
+    "sampled": _QUERIES,
+    "self_adversarial": {
+        **_QUERIES,
+        "num_candidates": 1024,
+        "optimizer": "adam",
+        **_OF_OPTIMIZER["adam"],
+        "n3": 0.0,
+    },
 }
 
 # The models with quaternions, by recipe and data set. For the paper's four benchmarks, `paper` has
@@ -167,7 +178,7 @@ def describe_defaults(name: str) -> str:
     texts = list(by_value)
     if len(by_value) > 1:
         texts = [f"{value} ({', '.join(readers)})" for value, readers in by_value.items()]
-    presets = [preset for recipe in recipes for preset in _QUATERNIONS[recipe].values()]
+    presets = [preset for recipe in recipes for preset in _QUATERNIONS.get(recipe, {}).values()]
     values = sorted(preset[name] for preset in presets if name in preset)
     if values:
         ends = dict.fromkeys(map(_text, (values[0], values[-1])))

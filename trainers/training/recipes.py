@@ -1,7 +1,8 @@
 """What a recipe decides: the batches and the objective of a step."""
 
+import functools
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import tensorflow as tf
 
@@ -14,11 +15,13 @@ from quatre_tf.model import KGEModel
 from quatre_tf.objectives.candidate_softmax import candidate_softmax_objective
 from quatre_tf.objectives.objective import Objective
 from quatre_tf.objectives.query_objective import QueryBatch, SoftmaxOptions
+from quatre_tf.objectives.sampled_candidates import Candidates
 from quatre_tf.objectives.sampled_logistic import (
     SampledBatch,
     sampled_logistic_objective,
 )
-from quatre_tf.objectives.sampled_softmax import Candidates, sampled_softmax_objective
+from quatre_tf.objectives.sampled_softmax import sampled_softmax_objective
+from quatre_tf.objectives.self_adversarial import self_adversarial_objective
 from trainers.training.config import TrainConfig
 
 _QUERIES_PER_STEP = 1000
@@ -121,17 +124,28 @@ class SampledRecipe(StrongRecipe):
         self.description = (
             f"{self._batch_size:,} queries x {self._num_candidates:,} sampled candidates"
         )
+        self._objective: Callable[..., Any] = sampled_softmax_objective
 
     def objective(self, model: KGEModel, batch: dict[str, tf.Tensor]) -> Objective:
-        """As the strong recipe's, over sampled candidates."""
+        """The mean over targets of the recipe's loss on sampled candidates, and of N3."""
         queries = dict(batch)
         candidates = Candidates(queries.pop("candidates"), queries.pop("hits"))
-        return sampled_softmax_objective(
+        return self._objective(
             model,
             QueryBatch(**queries),
             candidates,
             self._options,
             num_targets=self._targets_per_step,
+        )
+
+
+class SelfAdversarialRecipe(SampledRecipe):
+    """RotatE's loss over sampled candidates: `quatre_tf.objectives.self_adversarial`."""
+
+    def __init__(self, config: TrainConfig, graph: Graph, num_replicas: int):
+        super().__init__(config, graph, num_replicas)
+        self._objective = functools.partial(
+            self_adversarial_objective, margin=config.margin, temperature=config.temperature
         )
 
 
@@ -147,4 +161,5 @@ RECIPES: dict[str, Callable[[TrainConfig, Graph, int], Recipe]] = {
     "paper": PaperRecipe,
     "strong": StrongRecipe,
     "sampled": SampledRecipe,
+    "self_adversarial": SelfAdversarialRecipe,
 }

@@ -1,9 +1,13 @@
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from quatre_tf.objectives.query_objective import SoftmaxOptions
-from quatre_tf.objectives.sampled_softmax import Candidates, sampled_softmax_objective
+from quatre_tf.objectives.sampled_candidates import Candidates
+from quatre_tf.objectives.sampled_softmax import sampled_softmax_objective
+from quatre_tf.objectives.self_adversarial import self_adversarial_objective
 from tests.quatre_tf.objectives.test_candidate_softmax import (
     ENTITIES,
     check,
@@ -41,10 +45,18 @@ def test_value_and_gradient(rng, reciprocal, sampled):
     check(objective, model, batch, OPTIONS, 30.0, candidates)
 
 
-def test_query_whose_every_candidate_is_a_target(rng):
+@pytest.mark.parametrize(
+    "objective_of",
+    [
+        sampled_softmax_objective,
+        functools.partial(self_adversarial_objective, margin=3.0, temperature=0.5),
+    ],
+    ids=["softmax", "self-adversarial"],
+)
+def test_query_whose_every_candidate_is_a_target(rng, objective_of):
     model, batch = make(reciprocal=True), make_batch(rng)
     only = candidates_of(batch, [int(batch.targets[0])])
-    objective = sampled_softmax_objective(model, batch, only, SoftmaxOptions(), num_targets=30.0)
+    objective = objective_of(model, batch, only, SoftmaxOptions(), num_targets=30.0)
     assert all(np.isfinite(gradient).all() for gradient in dense_gradients(objective, model))
     assert np.isfinite(objective.loss)
 

@@ -44,7 +44,8 @@ def test_config_is_frozen():
         ({"model": 3}, "--model must be text. Received: 3."),
         (
             {"n3": 0.1},
-            "--n3 is a setting of --recipe=strong and --recipe=sampled; --recipe=paper does not",
+            "--n3 is a setting of --recipe=strong and --recipe=sampled and "
+            "--recipe=self_adversarial; --recipe=paper does not",
         ),
         ({"reciprocal": True}, "--reciprocal is a setting of --recipe=strong and --recipe=sampled"),
         ({"norm": "2"}, "--norm is a setting of .*--model=transe.*; --model=quatre does not read"),
@@ -54,7 +55,8 @@ def test_config_is_frozen():
         ),
         (
             {"recipe": "strong", "num_candidates": 9},
-            "--num_candidates is a setting of --recipe=sampled; --recipe=strong does not read it.",
+            "--num_candidates is a setting of --recipe=sampled and --recipe=self_adversarial; "
+            "--recipe=strong does not read it.",
         ),
         (
             {"recipe": "strong", "num_negatives": 9},

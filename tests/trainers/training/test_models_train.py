@@ -13,7 +13,7 @@ from trainers.training.server_trainer import make_trainer
 # The sampled recipe for each; the others where the objective takes another path.
 CASES = [("sampled", name, "adagrad") for name in SCORE_FUNCTIONS]
 CASES += [(r, name, "adagrad") for r in ("paper", "strong") for name in ("complex", "transe")]
-CASES += [("sampled", "transe", "adam")]
+CASES += [("self_adversarial", name, "adam") for name in ("complex", "rotate")]
 
 
 def make(recipe, model, optimizer):

@@ -101,12 +101,12 @@ def test_a_replaced_regularizer_is_named(dataset, given, note):
     [
         ("seed", "1"),
         ("embedding_dim", "128; some data sets 32 to 512"),
-        ("epochs", "1000 (paper), 30 (strong, sampled); some data sets 8 to 8000"),
-        ("n3", "0.02; some data sets 0 to 0.1"),
+        ("num_candidates", "4096 (sampled), 1024 (self_adversarial); some data sets 8192"),
+        ("n3", "0.02 (strong, sampled), 0 (self_adversarial); some data sets 0 to 0.1"),
         ("relation_prediction", "0; some data sets 0.3"),
         ("reciprocal", "true"),
         ("recipe", "paper for the data sets above, sampled for your own"),
-        ("best_by", "hits@10 (paper), mrr (strong, sampled)"),
+        ("best_by", "hits@10 (paper), mrr (strong, sampled, self_adversarial)"),
     ],
 )
 def test_defaults_in_help_and_docs(name, text):

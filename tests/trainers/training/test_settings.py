@@ -29,8 +29,11 @@ BASES = {
     "paper": _COMMON,
     "strong": dataclasses.replace(_COMMON, recipe="strong"),
     "sampled": dataclasses.replace(_COMMON, recipe="sampled", num_candidates=5),
+    "self_adversarial": dataclasses.replace(_COMMON, recipe="self_adversarial", num_candidates=5),
 }
-ALL, SOFTMAX = ("paper", "strong", "sampled"), ("strong", "sampled")
+SAMPLED, SOFTMAX = ("sampled", "self_adversarial"), ("strong", "sampled")
+QUERIES = ("strong", *SAMPLED)
+ALL = ("paper", *QUERIES)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Change:
 CHANGES = {
     "dataset": Change("another", {"dataset"}),
     "model": Change("quatre_head", {"tables", "objective"}),
-    "reciprocal": Change(True, {"tables", "objective"}, SOFTMAX),
+    "reciprocal": Change(True, {"tables", "objective"}, QUERIES),
     "normalize_relations": Change(False, {"objective"}),
     "norm": Change("2", {"objective"}, base={"model": "transe"}),
     "structure": Change("wn18", {"objective"}, base={"model": "autosf"}),
@@ -64,16 +67,18 @@ CHANGES = {
     "num_negatives": Change(7, {"batches", "objective"}, ("paper",)),
     "corruption": Change("uniform", {"batches"}, ("paper",)),
     "batch_size": Change(5, {"batches", "objective"}),
-    "num_candidates": Change(7, {"batches"}, ("sampled",)),
+    "num_candidates": Change(7, {"batches"}, SAMPLED),
+    "margin": Change(2.0, {"objective"}, ("self_adversarial",)),
+    "temperature": Change(0.5, {"objective"}, ("self_adversarial",)),
     "steps_per_epoch": Change(3, {"plan", "optimizer"}),
     "optimizer": Change("adam", {"optimizer"}),
     "learning_rate": Change(0.2, {"optimizer"}),
     "lr_decay": Change("none", {"optimizer"}),
     "l2": Change(0.2, {"objective"}, ("paper",)),
-    "n3": Change(0.1, {"objective"}, SOFTMAX),
-    "dura": Change(0.1, {"objective"}, SOFTMAX),
+    "n3": Change(0.1, {"objective"}, QUERIES),
+    "dura": Change(0.1, {"objective"}, QUERIES),
     "relation_prediction": Change(0.5, {"objective"}, SOFTMAX),
-    "compute_dtype": Change("bfloat16", {"objective"}, SOFTMAX),
+    "compute_dtype": Change("bfloat16", {"objective"}, QUERIES),
     "clip_norm": Change(0.0, {"optimizer"}),
     "epochs": Change(5, {"plan", "optimizer"}),
     "budget_minutes": Change(0.5, {"plan"}),

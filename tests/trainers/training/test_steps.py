@@ -13,7 +13,7 @@ from tests.trainers.training import wiring
 from trainers.training.trainer import LinearDecay
 
 _COMMON = ("--embedding_dim=2", "--batch_size=6", "--seed=5", "--learning_rate=0.05")
-_SOFTMAX = (
+_QUERIES = (
     "--reciprocal=true",
     "--normalize_relations=false",
     "--init_scale=0.4",
@@ -22,13 +22,20 @@ _SOFTMAX = (
     "--epochs=2",
     "--n3=0.03",
     "--dura=0.02",
-    "--relation_prediction=0.4",
     "--compute_dtype=float32",
 )
+_SOFTMAX = (*_QUERIES, "--relation_prediction=0.4")
 FLAGS = {
     "paper": ("--num_negatives=3", "--l2=0.3", "--clip_norm=0.05"),
     "strong": (*_SOFTMAX, "--clip_norm=0"),
     "sampled": (*_SOFTMAX, "--num_candidates=4", "--clip_norm=0.5"),
+    "self_adversarial": (
+        *_QUERIES,
+        "--num_candidates=4",
+        "--margin=1.5",
+        "--temperature=0.7",
+        "--optimizer=adagrad",
+    ),
 }
 
 
@@ -87,17 +94,27 @@ class Reference:
         targets_per_query = sum(map(len, questions.values())) / len(questions)
         entities, relations, targets = zip(*queries_of(batch), strict=True)
         everyone = range(self._graph.num_entities)
+        candidates = list(batch["candidates"].numpy()) if "candidates" in batch else None
+        objective = functools.partial(
+            reference.softmax, relation_prediction=config.relation_prediction
+        )
+        if config.recipe == "self_adversarial":
+            objective = functools.partial(
+                reference.self_adversarial,
+                margin=config.margin,
+                temperature=config.temperature,
+                constant_tables=self.tables,
+            )
         return functools.partial(
-            reference.softmax,
+            objective,
             entities=np.array(entities),
             relations=np.array(relations),
             is_target=np.array([np.isin(everyone, of_query) for of_query in targets]),
             num_targets=targets_per_query * config.batch_size,
             normalize_relations=config.normalize_relations,
-            candidates=list(batch["candidates"].numpy()) if "candidates" in batch else None,
+            candidates=candidates,
             n3=config.n3,
             dura=config.dura,
-            relation_prediction=config.relation_prediction,
         )
 
 
@@ -168,6 +185,7 @@ VARIATIONS = {
     "quate, sampled": ("sampled", ("--model=quate", "--reciprocal=false")),
     "no decay": ("sampled", ("--lr_decay=none",)),
     "adam": ("sampled", ("--optimizer=adam", "--learning_rate=0.01")),
+    "adversarial, one relation": ("self_adversarial", ("--reciprocal=false",)),
 }
 
 
@@ -239,7 +257,10 @@ def test_batches_depend_on_the_seed_and_the_step_alone(recipe, config_of, graph)
 @pytest.mark.parametrize(
     ("recipe", "batch_size", "triples_per_step", "steps_per_epoch"),
     # 1,500 distinct triples have two targets each. The softmax recipes pass over all queries.
-    [("paper", 15, 15.0, 100), ("strong", 1000, None, 2), ("sampled", 1000, None, 2)],
+    [
+        ("paper", 15, 15.0, 100),
+        *((recipe, 1000, None, 2) for recipe in ("strong", "sampled", "self_adversarial")),
+    ],
 )
 def test_default_sizes(recipe, batch_size, triples_per_step, steps_per_epoch, tmp_path):
     graph = wiring.random_graph(900, 2, 1500)
@@ -255,8 +276,8 @@ def test_default_sizes(recipe, batch_size, triples_per_step, steps_per_epoch, tm
     assert trainer.recipe.steps_per_epoch == steps_per_epoch
     if recipe == "paper":
         assert batch["corrupted"].shape == (15, 5)
-    if recipe == "sampled":
-        # The default, 4,096, is more than there are.
+    if recipe in ("sampled", "self_adversarial"):
+        # The defaults, 4,096 and 1,024, are more than there are.
         assert len(batch["candidates"]) == 900
 
 
