@@ -21,6 +21,7 @@ PROGRAMS = {
         "fit": "trainers.fit",
         "compare": "trainers.compare",
         "tune": "trainers.tune",
+        "import-embeddings": "trainers.import_embeddings",
         "import-openke": "trainers.import_openke",
         "build-kernel": "trainers.build_kernel",
     },

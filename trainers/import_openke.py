@@ -6,14 +6,12 @@ Usage: quatre import-openke --weights=FILE.json --dataset=NAME|PATH
 Afterwards evaluate, predict and export take the run; docs/importing.md has an example.
 """
 
-import pathlib
 from collections.abc import Sequence
 
 from absl import flags
 
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
-from quatre_tf.errors import ConfigError
 from quatre_tf.paths import user_path
 from trainers import setting_flags
 
@@ -36,7 +34,8 @@ def main(argv: Sequence[str]) -> None:
     """Translates the flags; see `trainers.importing.imported_run.import_openke`."""
     del argv
     catalog.check(_DATASET.value)
-    weights, entity2id, relation2id = map(_existing, (_WEIGHTS, _ENTITY2ID, _RELATION2ID))
+    files = map(setting_flags.existing_file, (_WEIGHTS, _ENTITY2ID, _RELATION2ID))
+    weights, entity2id, relation2id = files
 
     import_tensorflow()
     from trainers.importing.imported_run import import_openke
@@ -50,13 +49,6 @@ def main(argv: Sequence[str]) -> None:
         **_DATA.given(),
     )
     print(imported.describe())
-
-
-def _existing(flag: flags.FlagHolder) -> pathlib.Path:
-    path = user_path(flag.value)
-    if not path.is_file():
-        raise ConfigError(f"There is no file {path}, which --{flag.name} names.")
-    return path
 
 
 if __name__ == "__main__":

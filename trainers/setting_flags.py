@@ -1,6 +1,7 @@
 """Flags that several programs share: the settings of `TrainConfig`, and where data lie."""
 
 import dataclasses
+import pathlib
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from absl import flags
 from datasets.program import place_in_help
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.errors import ConfigError
+from quatre_tf.paths import user_path
 from trainers.training.config import SETTINGS, TrainConfig
 from trainers.training.presets import describe_defaults
 from trainers.training.setting import GROUPS
@@ -54,6 +56,18 @@ class DataFlags:
     def given(self) -> dict[str, str | None]:
         """Returns the keyword arguments that `datasets.catalog.load` wants."""
         return {"data_dir": self._data_dir.value, "manual_dir": self._manual_dir.value}
+
+
+def existing_file(flag: flags.FlagHolder) -> pathlib.Path:
+    """Returns the path of a file that a flag names.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    path = user_path(flag.value)
+    if not path.is_file():
+        raise ConfigError(f"There is no file {path}, which --{flag.name} names.")
+    return path
 
 
 def seeds_of(texts: Sequence[str]) -> list[int]:

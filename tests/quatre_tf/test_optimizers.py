@@ -149,13 +149,17 @@ def test_points_of_murp_move_along_geodesics(rng, strategy):
 
     @tf.function
     def step(entities, relations, diagonals):
-        ids = tf.concat([tf.range(7), tf.range(7)], axis=0)
-        halves = tf.concat([0.25 * entities, 0.75 * entities], axis=0)
-        shares = [tf.IndexedSlices(halves, ids, tf.shape(entities)), relations, diagonals]
-        strategy.run(lambda: optimizer.apply(shares, model.trainable_variables))
+        def replica():
+            ids = tf.concat([tf.range(7), tf.range(7)], axis=0)
+            halves = tf.concat([0.25 * share * entities, 0.75 * share * entities], axis=0)
+            sparse = tf.IndexedSlices(halves, ids, tf.shape(entities))
+            shares = [sparse, share * relations, share * diagonals]
+            optimizer.apply(shares, model.trainable_variables)
+
+        strategy.run(replica)
 
     for arrays in gradients:
-        step(*(tf.constant(share * array, tf.float32) for array in arrays))
+        step(*(tf.constant(array, tf.float32) for array in arrays))
     for variable, table in zip(model.trainable_variables, expected, strict=True):
         np.testing.assert_allclose(variable.numpy(), table, rtol=1e-5, atol=1e-6)
 

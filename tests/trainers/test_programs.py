@@ -19,6 +19,7 @@ PROGRAMS = [
     "trainers.evaluate",
     "trainers.predict",
     "trainers.explore",
+    "trainers.import_embeddings",
     "trainers.import_openke",
     "saved_models.export",
     "saved_models.add_entities",

@@ -1,4 +1,4 @@
-"""Makes a run of embeddings that OpenKE, or the reference implementation, has trained."""
+"""Makes a run of embeddings that were trained elsewhere."""
 
 import dataclasses
 import hashlib
@@ -7,7 +7,8 @@ import mmap
 import os
 import pathlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,13 +17,15 @@ from quatre_tf.atomic_files import write_text
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import ConfigError, DataError
-from quatre_tf.layers.relation_rotations import RelationRotations
-from quatre_tf.model import KGEModel, from_tables
+from quatre_tf.layers.registry import score_function_class
+from quatre_tf.model import KGEModel
 from quatre_tf.runs.best_model import save_best
-from trainers.importing import openke_files
-from trainers.importing.openke_tables import Embeddings, embeddings_of
+from trainers.importing import npz_files, openke_files
+from trainers.importing.openke_tables import embeddings_of
 from trainers.training import presets
+from trainers.training.config import TrainConfig
 from trainers.training.run_directory import RunDirectory
+from trainers.training.trainer import make_model
 
 _ORIGIN = "imported_from.json"
 
@@ -32,12 +35,12 @@ class Imported:
     """What was imported, and where to.
 
     Attributes:
-        embeddings: The tables, rows in the order of the graph's names.
-        graph: The graph that they were matched with.
+        config: The settings of the new run.
+        graph: The graph that the tables were matched with.
         run_dir: The new run.
     """
 
-    embeddings: Embeddings
+    config: TrainConfig
     graph: Graph
     run_dir: pathlib.Path
 
@@ -50,8 +53,8 @@ class Imported:
             f"--relation={shlex.quote(graph.relations.names[relation])}"
         )
         return (
-            f"Imported {self.embeddings.variant}, {self.embeddings.embedding_dim} quaternions per "
-            f"embedding: {graph.num_entities:,} entities and {graph.num_relations:,} relations, "
+            f"Imported {self.config.model}, embedding_dim {self.config.embedding_dim}: "
+            f"{graph.num_entities:,} entities and {graph.num_relations:,} relations, "
             f"matched by name with {graph.name}.\n"
             f"Run directory: {self.run_dir}\n\n"
             "Next:\n"
@@ -61,15 +64,20 @@ class Imported:
         )
 
 
+class Names(NamedTuple):
+    """The names of the rows of tables, and the file that holds them."""
+
+    names: Sequence[str]
+    path: pathlib.Path
+
+
 def import_openke(
     weights: pathlib.Path,
     dataset: str,
     entity2id: pathlib.Path,
     relation2id: pathlib.Path,
     run_dir: pathlib.Path,
-    *,
-    data_dir: str | os.PathLike | None = None,
-    manual_dir: str | os.PathLike | None = None,
+    **data: str | os.PathLike | None,
 ) -> Imported:
     """Writes a run that evaluate, predict and export take like a trained one.
 
@@ -82,46 +90,85 @@ def import_openke(
         entity2id: The names of the entities with the rows of their embeddings.
         relation2id: The same for relations.
         run_dir: Where the run will be.
-        data_dir: Where prepared data sets are kept.
-        manual_dir: Where archives already at hand lie.
+        **data: `data_dir` and `manual_dir` of `datasets.catalog.load`.
 
     Raises:
         ConfigError: The folder holds a run already, or is in use.
         DataError: A file is not what it should be, or the files are not of this graph.
     """
+    run = _fresh(run_dir)
+    names = [Names(openke_files.read_ids(path), path) for path in (entity2id, relation2id)]
+    # Before the weights, which may take long to read.
+    graph, rows = _match(dataset, names, data)
+    found = embeddings_of(openke_files.read_weights(weights), weights)
+    config = _config(dataset, {"model": found.variant}, found.tables, weights)
+    model = _model(config, graph, found.tables, rows, weights)
+    _write(run, config, graph, model, (weights, entity2id, relation2id), found.keys)
+    return Imported(config, graph, run_dir)
+
+
+def import_embeddings(
+    path: pathlib.Path,
+    dataset: str,
+    run_dir: pathlib.Path,
+    settings: Mapping[str, Any],
+    names: Sequence[pathlib.Path] = (),
+    **data: str | os.PathLike | None,
+) -> Imported:
+    """Writes a run of the tables of an `.npz` file; otherwise as `import_openke`.
+
+    Args:
+        path: The tables, named as `KGEModel.tables` names them; `table_` may come before.
+        dataset: As for `import_openke`.
+        run_dir: Where the run will be.
+        settings: Settings of `TrainConfig` that the tables do not show: `model` and, for example,
+            `norm`.
+        names: The files with the names of entities and of relations, a line for each row; without,
+            they are the arrays `entity_names` and `relation_names` of `path`.
+        **data: As for `import_openke`.
+
+    Raises:
+        ConfigError: As for `import_openke`, or a setting does not fit the model.
+        DataError: As for `import_openke`.
+    """
+    run = _fresh(run_dir)
+    arrays = npz_files.read_arrays(path)
+    found = npz_files.take_names(arrays)
+    if names:
+        found = [npz_files.read_names(file) for file in names]
+    if len(found) != 2:
+        raise DataError(
+            f"{path} must hold `entity_names` and `relation_names`, or --entity_names and "
+            "--relation_names name files with a name for each row."
+        )
+    graph, rows = _match(dataset, list(map(Names, found, names or (path, path))), data)
+    config = _config(dataset, settings, arrays, path)
+    model = _model(config, graph, arrays, rows, path)
+    _write(run, config, graph, model, (path, *names), list(arrays))
+    return Imported(config, graph, run_dir)
+
+
+def _fresh(run_dir: pathlib.Path) -> RunDirectory:
     run = RunDirectory(run_dir)
     _check_fresh(run)
-    entities = openke_files.read_ids(entity2id)
-    relations = openke_files.read_ids(relation2id)
-    graph = catalog.load(dataset, data_dir=data_dir, manual_dir=manual_dir)
-    # Before the weights, which may take long to read.
-    entity_rows = _rows(entities, entity2id, graph.entities, graph.name)
-    relation_rows = _rows(relations, relation2id, graph.relations, graph.name)
-    embeddings = embeddings_of(openke_files.read_weights(weights), weights)
-    _check_rows(weights, [embeddings.entities], entities, entity2id)
-    _check_rows(weights, embeddings.relations, relations, relation2id)
-    embeddings = embeddings.take(entity_rows, relation_rows)
-    _write(run, dataset, graph, embeddings, (weights, entity2id, relation2id))
-    return Imported(embeddings, graph, run_dir)
+    return run
+
+
+def _match(
+    dataset: str, names: Sequence[Names], data: Mapping[str, Any]
+) -> tuple[Graph, list[np.ndarray]]:
+    """Returns the graph, and the row of each of its entities and of its relations."""
+    graph = catalog.load(dataset, **data)
+    vocabularies = graph.entities, graph.relations
+    return graph, [
+        _rows(*given, vocabulary, graph.name)
+        for given, vocabulary in zip(names, vocabularies, strict=True)
+    ]
 
 
 def _check_fresh(run: RunDirectory) -> None:
     if run.has_run:
         raise ConfigError(f"{run.path} already holds a run. Choose another --run_dir.")
-
-
-def _check_rows(
-    weights: pathlib.Path,
-    tables: Sequence[np.ndarray],
-    names: Sequence[str],
-    path: pathlib.Path,
-) -> None:
-    for table in tables:
-        if len(table) != len(names):
-            raise DataError(
-                f"{weights} and {path} do not fit together: a table of {len(table):,} rows for "
-                f"{len(names):,} names. Give the files of one training."
-            )
 
 
 def _rows(
@@ -133,6 +180,9 @@ def _rows(
         DataError: The names are not the same ones.
     """
     rows = {name: row for row, name in enumerate(names)}
+    if len(rows) < len(names):
+        twice = next(name for row, name in enumerate(names) if rows[name] != row)
+        raise DataError(f"{path}: the {vocabulary.kind} name {twice!r} is there a second time.")
     missing = [name for name in vocabulary.names if name not in rows]
     unknown = sorted(rows.keys() - set(vocabulary.names))
     if missing or unknown:
@@ -150,37 +200,91 @@ def _count(names: Sequence[str]) -> str:
     return f"{len(names):,} (for example {names[0]!r}) {verb}" if names else f"none {verb}"
 
 
+def _config(
+    dataset: str,
+    settings: Mapping[str, Any],
+    tables: Mapping[str, np.ndarray],
+    path: pathlib.Path,
+) -> TrainConfig:
+    """Returns presets with what the tables and the settings say of the model."""
+    model = settings["model"]
+    function = score_function_class(model)
+    width = tables["entity"].shape[-1] if "entity" in tables and tables["entity"].ndim else 0
+    if not width or width % function.entity_components:
+        raise DataError(
+            f"{path}: expected a table `entity` of {model}, [entities, a multiple of "
+            f"{function.entity_components}], received {_shapes(tables)}."
+        )
+    sizes = {"embedding_dim": width // function.entity_components, **function.options_of(tables)}
+    recipe = "sampled" if settings.get("reciprocal") else "paper"
+    return presets.resolve(dataset, recipe, {**sizes, **settings})
+
+
+def _model(
+    config: TrainConfig,
+    graph: Graph,
+    tables: Mapping[str, np.ndarray],
+    rows: Sequence[np.ndarray],
+    path: pathlib.Path,
+) -> KGEModel:
+    """Returns a model with the rows of tables in the order of the graph's names."""
+    for name, table in tables.items():
+        _check_finite(table, f"{path}: {name}")
+    model = make_model(config, graph)
+    function, (entities, relations) = model.score_function, rows
+    if config.reciprocal:
+        relations = np.concatenate([relations, len(relations) + relations])
+    wanted = {name: table.shape for name, table in model.tables().items()}
+    if {name: table.shape for name, table in tables.items()} != wanted:
+        expected = ", ".join(f"{name} {list(shape)}" for name, shape in wanted.items())
+        raise DataError(
+            f"{path} does not hold the tables of {config.model} for its {graph.num_entities:,} "
+            f"entity and {graph.num_relations:,} relation names: expected {expected}, received "
+            f"{_shapes(tables)}."
+        )
+    order = dict.fromkeys(function.entity_tables(), entities)
+    order |= dict.fromkeys(function.relation_tables(), relations)
+    model.assign_tables(
+        {name: table[order[name]] if name in order else table for name, table in tables.items()}
+    )
+    return model
+
+
+def _shapes(tables: Mapping[str, np.ndarray]) -> str:
+    return ", ".join(f"{name} {list(table.shape)}" for name, table in tables.items()) or "none"
+
+
+def _check_finite(table: np.ndarray, what: str) -> None:
+    broken = ~np.isfinite(table)
+    if broken.any():
+        row = int(np.argwhere(broken)[0][0])
+        raise DataError(
+            f"{what} holds NaN or infinite values: {int(broken.sum()):,} of {table.size:,}, the "
+            f"first in row {row}. Such a model has no ranks; train it again."
+        )
+
+
 def _write(
     run: RunDirectory,
-    dataset: str,
+    config: TrainConfig,
     graph: Graph,
-    embeddings: Embeddings,
+    model: KGEModel,
     files: Sequence[pathlib.Path],
+    keys: Sequence[str],
 ) -> None:
     """Writes the run; what makes it one, config.json, comes last."""
-    config = presets.resolve(
-        dataset,
-        "paper",
-        {"model": embeddings.variant, "embedding_dim": embeddings.embedding_dim},
-    )
     origin = {
-        "note": "Only dataset, model and embedding_dim of config.json are facts of this model; "
-        "how it was trained is not known.",
+        "note": "Only the data set and the settings of the model in config.json are facts of this "
+        "model; how it was trained is not known.",
         "files": [{"path": str(file.resolve()), "sha256": _sha256(file)} for file in files],
-        "keys": list(embeddings.keys),
+        "keys": list(keys),
     }
     with run.locked():
         _check_fresh(run)
-        save_best(_model(embeddings), run.path)
+        save_best(model, run.path)
         text = json.dumps(origin, indent=2) + "\n"
         write_text(run.path / _ORIGIN, text)
         run.begin(config, graph)
-
-
-def _model(embeddings: Embeddings) -> KGEModel:
-    names = RelationRotations(1, 1, embeddings.variant).relation_tables()
-    tables = dict(zip(names, embeddings.relations, strict=True))
-    return from_tables(embeddings.variant, {"entity": embeddings.entities, **tables})
 
 
 def _sha256(path: pathlib.Path) -> str:

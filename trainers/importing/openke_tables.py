@@ -12,6 +12,9 @@ from quatre_tf.errors import DataError
 _ENTITIES, _RELATIONS = "ent_embeddings.weight", "rel_embeddings.weight"
 _HEAD_ROTATION, _TAIL_ROTATION = "Whr.weight", "Wtr.weight"
 _QUATRE_KEYS = (_ENTITIES, _RELATIONS, _HEAD_ROTATION, _TAIL_ROTATION)
+_QUATRE_NAMES = dict(
+    zip(_QUATRE_KEYS, ("entity", "relation", "head_rotation", "tail_rotation"), strict=True)
+)
 # github.com/cheungdaven/QuatE, models/QuatE.py: a table [rows, n] a component, s x y z for our
 # r i j k; its product and normalisation are those of QuatRE.
 _QUATE_ENTITIES = tuple(f"emb_{component}_a.weight" for component in "sxyz")
@@ -30,29 +33,14 @@ class Embeddings:
     """The tables of a model, float32 `[rows, 4n]`, each row `[r | i | j | k]`.
 
     Attributes:
-        variant: One of `quatre_tf.layers.VARIANTS`.
-        entities: The entity table.
-        relations: The relation table, then the rotations that the variant has, head before tail.
+        variant: The name of the model.
+        tables: By name, as `quatre_tf.KGEModel.tables` names them.
         keys: The keys of the file that hold them.
     """
 
     variant: str
-    entities: np.ndarray
-    relations: tuple[np.ndarray, ...]
+    tables: dict[str, np.ndarray]
     keys: tuple[str, ...]
-
-    @property
-    def embedding_dim(self) -> int:
-        """Quaternions per embedding."""
-        return self.entities.shape[1] // 4
-
-    def take(self, entity_rows: np.ndarray, relation_rows: np.ndarray) -> "Embeddings":
-        """Returns the tables with these rows in this order."""
-        return dataclasses.replace(
-            self,
-            entities=self.entities[entity_rows],
-            relations=tuple(table[relation_rows] for table in self.relations),
-        )
 
 
 def embeddings_of(weights: Mapping[str, np.ndarray], path: pathlib.Path) -> Embeddings:
@@ -77,11 +65,10 @@ def embeddings_of(weights: Mapping[str, np.ndarray], path: pathlib.Path) -> Embe
     _check_tables(weights, keys, path)
     if is_quate:
         parts = [[weights[key] for key in part] for part in (_QUATE_ENTITIES, _QUATE_RELATIONS)]
-        entities, relation = (np.concatenate(part, axis=1) for part in parts)
-        return Embeddings("quate", entities, (relation,), keys)
+        entities, relations = (np.concatenate(part, axis=1) for part in parts)
+        return Embeddings("quate", {"entity": entities, "relation": relations}, keys)
     variant = {_QUATRE_KEYS[:3]: "quatre_head", _QUATRE_KEYS: "quatre"}.get(keys, "quatre_tail")
-    relations = tuple(weights[key] for key in keys[1:])
-    return Embeddings(variant, weights[_ENTITIES], relations, keys)
+    return Embeddings(variant, {_QUATRE_NAMES[key]: weights[key] for key in keys}, keys)
 
 
 def _keys_of_quatre(weights: Mapping[str, np.ndarray], path: pathlib.Path) -> tuple[str, ...]:
@@ -122,16 +109,4 @@ def _check_tables(
     if keys[0] == _ENTITIES and widths.pop() % 4:
         raise DataError(
             f"{path}: expected a width divisible by 4, [r | i | j | k], received {shapes}."
-        )
-    for key in keys:
-        _check_finite(weights[key], f"{path}: {key}")
-
-
-def _check_finite(table: np.ndarray, what: str) -> None:
-    broken = ~np.isfinite(table)
-    if broken.any():
-        row = int(np.argmax(broken.any(axis=1)))
-        raise DataError(
-            f"{what} holds NaN or infinite values: {int(broken.sum()):,} of {table.size:,}, the "
-            f"first in row {row}. Such a model has no ranks; train it again."
         )

@@ -131,7 +131,7 @@ def test_golden_tables_have_the_reference_s_metrics(name, tmp_path):
 def test_variants_keep_their_scores(files, left_out, variant):
     files.weights.pop(left_out, None)
     files.write()
-    assert files.run().embeddings.variant == variant
+    assert files.run().config.model == variant
     trained = load_run(files.folder / "run")
     answers = trained.predict(head="p3", relation="child_of", top_k=99)
     assert len(answers) > 20
@@ -158,7 +158,7 @@ def test_quate_component_tables(files):
         "bn.num_batches_tracked": 0,
     }
     files.write()
-    assert files.run().embeddings.variant == "quate"
+    assert files.run().config.model == "quate"
     files.weights = dict(zip(QUATRE_KEYS, (entity, relation), strict=False))
     trained = load_run(files.folder / "run")
     for answer in trained.predict(tail="p9", relation="parent_of", top_k=5):
@@ -168,7 +168,7 @@ def test_quate_component_tables(files):
 
 def test_run_says_what_it_is_and_what_comes_next(files):
     described = files.run().describe()
-    assert "Imported quatre, 2 quaternions per embedding: 24 entities and 3 relations" in described
+    assert "Imported quatre, embedding_dim 2: 24 entities and 3 relations" in described
     assert f"quatre evaluate --run_dir={files.folder}/run" in described
     config = configs.TrainConfig.from_file(files.folder / "run" / "config.json")
     assert (config.dataset, config.model, config.embedding_dim) == (files.dataset, "quatre", 2)
@@ -250,8 +250,8 @@ def test_translation_models_are_not_taken_for_quatre(files):
         ([(24, 6), (3, 6), (3, 6), (3, 6)], "width divisible by 4, .*received .*[24, 6]"),
         ([(24, 8), (3, 4), (3, 8), (3, 8)], r"tables of one width, .*rel_embeddings.weight \[3, 4"),
         ([(24, 8), (3, 8), (8,), (3, 8)], r"tables \[rows, width\], received .*Whr.weight \[8\]"),
-        ([(23, 8), (3, 8), (3, 8), (3, 8)], "a table of 23 rows for 24 names"),
-        ([(24, 8), (3, 8), (3, 8), (4, 8)], "a table of 4 rows for 3 names"),
+        ([(23, 8), (3, 8), (3, 8), (3, 8)], r"24 entity .*received entity \[23, 8\]"),
+        ([(24, 8), (3, 8), (3, 8), (4, 8)], r"3 relation .*received .*tail_rotation \[4, 8\]"),
     ],
 )
 def test_wrong_shapes(files, shapes, message):
@@ -266,7 +266,7 @@ def test_values_that_are_not_finite(files, value):
     table[7, 3] = value
     files.weights["ent_embeddings.weight"] = table
     files.write()
-    files.refused(r"ent_embeddings\.weight holds NaN or infinite values: 1 of 192, .* in row 7")
+    files.refused(r"entity holds NaN or infinite values: 1 of 192, .* in row 7")
 
 
 @pytest.mark.parametrize(
