@@ -28,10 +28,12 @@ class Similarity(abc.ABC):
         linear: Whether a score is the dot product of query and row. Gradients then have a closed
             form, and entities can be added without training.
         dtype: The dtype that scores are computed in.
+        gradient_rows: Rows that `tile_gradients` is meant for at once.
     """
 
     linear: ClassVar[bool] = False
     dtype: tf.DType = tf.float32
+    gradient_rows: ClassVar[int] = 256
 
     @abc.abstractmethod
     def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:

@@ -149,12 +149,6 @@ class PointwiseScore(ScoreFunction):
         """Returns the rows of all tables side by side."""
         return tf.concat(rows, axis=-1)
 
-    def unfold(self, folded: tf.Tensor) -> list[tf.Tensor]:
-        """Returns the rows of each table in its shape, `[batch, ...]`; the inverse of `fold`."""
-        shapes = list(self.weight_shapes().values())
-        rows = tf.split(folded, [self.width_of(shape) for shape in shapes], axis=-1)
-        return [tf.reshape(row, [-1, *shape]) for row, shape in zip(rows, shapes, strict=True)]
-
     def tail_queries(self, heads: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
         """Returns `[h | folded relation | 0]`."""
         return tf.concat([heads, folded, tf.zeros_like(heads[:, :1])], axis=-1)

@@ -1,18 +1,17 @@
-"""Translations between projections of entities: TransR and STransE."""
+"""TransR and STransE: translations between projections by the relation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from quatre_tf.layers.pointwise import PointwiseScore
-from quatre_tf.similarities import root_of_squares
-from quatre_tf.validation import check_choice, check_positive
+from quatre_tf.layers.projected import ProjectedScore
+from quatre_tf.validation import check_positive
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
-class TransR(PointwiseScore):
+class TransR(ProjectedScore):
     """`-|h M_r + r - t M_r|`, the Euclidean norm, with a matrix `[d, k]` for each relation.
 
     The authors start from a trained TransE. They also keep projected entities in the unit ball,
@@ -31,8 +30,9 @@ class TransR(PointwiseScore):
     def __init__(
         self, num_relations: int, embedding_dim: int, relation_dim: int = 0, **kwargs: Any
     ):
-        super().__init__(num_relations, embedding_dim, **kwargs)
-        self.relation_dim = check_positive("relation_dim", relation_dim or embedding_dim)
+        relation_dim = check_positive("relation_dim", relation_dim or embedding_dim)
+        super().__init__(num_relations, embedding_dim, relation_dim, norm=2, **kwargs)
+        self.relation_dim = relation_dim
 
     @classmethod
     def options_of(cls, tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,11 +46,18 @@ class TransR(PointwiseScore):
             "projection": (self.embedding_dim, self.relation_dim),
         }
 
-    def scores(self, heads: tf.Tensor, folded: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
-        """Returns `-|(h - t) M_r + r|`."""
-        relations, projections = self.unfold(folded)
-        differences = tf.linalg.matmul(heads - tails, projections) + relations[:, tf.newaxis]
-        return -root_of_squares(differences)
+    def tail_queries(self, heads: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns `[h M_r + r | M_r | number]`."""
+        return self._queries(heads, folded, 1.0)
+
+    def head_queries(self, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns `[t M_r - r | M_r | number]`."""
+        return self._queries(tails, folded, -1.0)
+
+    def _queries(self, rows: tf.Tensor, folded: tf.Tensor, sign: float) -> tf.Tensor:
+        relations, matrices = self.unfold(folded[:, :-1])
+        points = tf.linalg.matvec(matrices, rows, transpose_a=True) + sign * relations
+        return tf.concat([points, folded[:, self.relation_dim :]], axis=-1)
 
     def get_config(self) -> dict:
         """Returns the constructor's arguments."""
@@ -58,10 +65,10 @@ class TransR(PointwiseScore):
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
-class STransE(PointwiseScore):
+class STransE(ProjectedScore):
     """`-|W_r1 h + r - W_r2 t|`, by the L1 or L2 norm, with two matrices for each relation.
 
-    The authors start from a trained TransE, with identity matrices.
+    The authors start from a trained TransE.
 
     Args:
         num_relations: See `ScoreFunction`.
@@ -74,8 +81,8 @@ class STransE(PointwiseScore):
     """
 
     def __init__(self, num_relations: int, embedding_dim: int, norm: int = 1, **kwargs: Any):
-        super().__init__(num_relations, embedding_dim, **kwargs)
-        self.norm = check_choice("norm", norm, (1, 2))
+        super().__init__(num_relations, embedding_dim, embedding_dim, norm, **kwargs)
+        self.norm = norm
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         """Returns the shapes of `r`, `W_r1` and `W_r2`."""
@@ -86,16 +93,36 @@ class STransE(PointwiseScore):
             "tail_projection": square,
         }
 
-    def scores(self, heads: tf.Tensor, folded: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
-        """Returns minus the norm of the difference."""
-        relations, of_heads, of_tails = self.unfold(folded)
-        # Rows are multiplied from the left: h' W'.
-        projected = tf.linalg.matmul(heads, of_heads, transpose_b=True)
-        differences = projected + relations[:, tf.newaxis]
-        differences -= tf.linalg.matmul(tails, of_tails, transpose_b=True)
-        if self.norm == 1:
-            return -tf.reduce_sum(tf.abs(differences), axis=-1)
-        return -root_of_squares(differences)
+    def fold(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
+        """Returns `[r | W_r1' | W_r2' | number]`: rows are multiplied from the left."""
+        shape = [-1, self.embedding_dim, self.embedding_dim]
+        transposed = [
+            tf.reshape(tf.linalg.matrix_transpose(tf.reshape(row, shape)), tf.shape(row))
+            for row in rows[1:]
+        ]
+        return super().fold([rows[0], *transposed])
+
+    def tail_queries(self, heads: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns `[W_r1 h + r | W_r2' | number]`."""
+        relations, of_heads, of_tails = self.unfold(folded[:, :-1])
+        return self._queries(heads, of_heads, relations, of_tails, folded[:, -1:])
+
+    def head_queries(self, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns `[W_r2 t - r | W_r1' | -number]`."""
+        relations, of_heads, of_tails = self.unfold(folded[:, :-1])
+        return self._queries(tails, of_tails, -relations, of_heads, -folded[:, -1:])
+
+    def _queries(
+        self,
+        rows: tf.Tensor,
+        given: tf.Tensor,
+        relations: tf.Tensor,
+        wanted: tf.Tensor,
+        numbers: tf.Tensor,
+    ) -> tf.Tensor:
+        points = tf.linalg.matvec(given, rows, transpose_a=True) + relations
+        matrices = tf.reshape(wanted, [-1, self.embedding_dim**2])
+        return tf.concat([points, matrices, numbers], axis=-1)
 
     def get_config(self) -> dict:
         """Returns the constructor's arguments."""

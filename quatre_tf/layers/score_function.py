@@ -132,6 +132,12 @@ class ScoreFunction(keras.layers.Layer):
         """
         return rows[0]
 
+    def unfold(self, folded: tf.Tensor) -> list[tf.Tensor]:
+        """Returns the rows of each table in its shape, for rows that `fold` put side by side."""
+        shapes = list(self.weight_shapes().values())
+        rows = tf.split(folded, [self.width_of(shape) for shape in shapes], axis=-1)
+        return [tf.reshape(row, [-1, *shape]) for row, shape in zip(rows, shapes, strict=True)]
+
     def tail_queries(self, heads: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
         """Returns the queries `[batch, width]` that tails are compared with.
 

@@ -28,9 +28,6 @@ from quatre_tf.objectives.softmax_gradient import softmax_gradient
 from quatre_tf.similarities import Similarity
 from quatre_tf.sparse_rows import put_in_place
 
-# Rows of a tile whose gradients are taken together, where they are no matrix products.
-_ROWS = 256
-
 
 def candidate_softmax_objective(
     model: KGEModel, batch: QueryBatch, options: SoftmaxOptions, *, num_targets: float | tf.Tensor
@@ -121,9 +118,10 @@ class CandidateScores:
             self._rows.dtype, 0, dynamic_size=True, infer_shape=False, element_shape=[None, None]
         )
         upstream = tf.transpose(upstream)
-        for start in tf.range(0, tf.shape(self._rows)[0], _ROWS):
+        size = self._similarity.gradient_rows
+        for start in tf.range(0, tf.shape(self._rows)[0], size):
             tf.autograph.experimental.set_loop_options(parallel_iterations=1)
-            tile = slice(start, start + _ROWS)
+            tile = slice(start, start + size)
             of_rows, of_queries = self._similarity.tile_gradients(
                 self._rows[tile], self._queries, upstream[tile]
             )

@@ -146,7 +146,9 @@ def _count(
     portable: bool,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     batch = tf.shape(queries)[0]
-    missing = [[0, -batch % tf.where(batch > _BATCH_MULTIPLE, _BATCH_MULTIPLE, ROW_MULTIPLE)]]
+    multiple = tf.where(batch > _BATCH_MULTIPLE, _BATCH_MULTIPLE, ROW_MULTIPLE)
+    # At least one: a replica may have no queries, which not every similarity can score.
+    missing = [[0, tf.maximum(-(-batch // multiple), 1) * multiple - batch]]
     # Tiles of about one size: a product of a last row by itself would be rounded otherwise.
     num_entities = tf.shape(table.rows, tf.int64)[0]
     num_tiles = tf.maximum(-(-num_entities // entity_tile), 1)

@@ -1,4 +1,4 @@
-"""Scores of whole pairs: block by block, of both sides at once, and at the edge of the ball."""
+"""Scores that are no products: in blocks, of both sides at once, and at the edge of the ball."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from quatre_tf.layers import pointwise
 from tests import systems
 
 ENTITIES = 11
-CASES = [case for case in systems.CASES if case.name in ("transr", "murp", "convkb")]
+CASES = [case for case in systems.CASES if case.name in ("transr", "stranse", "murp", "convkb")]
 
 
 @pytest.fixture(params=CASES, ids=str)
@@ -50,7 +50,10 @@ def test_gradients_of_blocks_add_up(model, rng, monkeypatch):
     monkeypatch.setattr(pointwise, "_FLOATS", 1)
     function = model.score_function
     rows = tf.convert_to_tensor(model.entities.embeddings.value)
-    queries = function.tail_queries(rows[:4], function.folded(tf.constant([0, 1, 1, 0])))
+    given, folded = rows[:4], function.folded()
+    with tf.GradientTape(persistent=True) as of_queries:
+        of_queries.watch([given, folded])
+        queries = function.tail_queries(given, tf.gather(folded, [0, 1, 1, 0]))
     upstream = tf.constant(rng.normal(size=[ENTITIES, 4]), tf.float32)
     shape = [ENTITIES, 4, -1]
     with tf.GradientTape() as tape:
@@ -61,7 +64,13 @@ def test_gradients_of_blocks_add_up(model, rng, monkeypatch):
         )
     expected = tape.gradient(pairs, [rows, queries], tf.cast(upstream, pairs.dtype))
     found = function.similarity.tile_gradients(rows, queries, upstream)
-    for gradient, wanted in zip(found, expected, strict=True):
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-4, atol=1e-5)
+    # What queries have of their relation may have its gradient with any of them.
+    for source in (given, folded):
+        gradient, wanted = (
+            tf.convert_to_tensor(of_queries.gradient(queries, source, output_gradients=upstream))
+            for upstream in (found[1], expected[1])
+        )
         np.testing.assert_allclose(gradient, wanted, rtol=1e-4, atol=1e-5)
 
 
