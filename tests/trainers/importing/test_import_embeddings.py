@@ -73,7 +73,7 @@ def test_names_in_files(save, family, tmp_path, rng):
     flags = {"tables": path, "dataset": family, "run_dir": tmp_path / "run", **settings}
     flags |= dict(zip(("entity_names", "relation_names"), files, strict=True))
     arguments = [f"--{name}={value}" for name, value in flags.items()]
-    code, printed = commands.run("trainers.import_embeddings", arguments, tmp_path)
+    code, printed = commands.run("trainers.import_embeddings", *arguments, folder=tmp_path)
     assert code == 0, printed
     assert load_run(tmp_path / "run").model.num_entities == 24
 
