@@ -4,6 +4,7 @@ The source is the whole checkout, not docs/ alone: a link from one page to anoth
 to the records of benchmarks/, is then the same on the site as where the files are read.
 """
 
+import importlib
 import importlib.metadata
 import pathlib
 import sys
@@ -68,8 +69,15 @@ def keep_text_of_folders(app: Any, doctree: Any) -> None:
             link.replace_self(link.children)
 
 
+def show_docstrings(app: Any, name: str, source: list[str]) -> None:
+    """Replaces the signatures on the pages of the API by the full docstrings."""
+    api_stubs = importlib.import_module("docs.api_stubs")
+    source[0] = api_stubs.BLOCK.sub(lambda found: api_stubs.directives(found["names"]), source[0])
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.connect("source-read", show_docstrings)
     # Before napoleon, which turns the sections "Args:" and so on into indented text.
     app.connect("autodoc-process-docstring", mark_code, priority=400)
     app.connect("autodoc-process-signature", constructor_signature)

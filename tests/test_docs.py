@@ -13,6 +13,7 @@ import shlex
 
 import pytest
 
+from docs import api_stubs
 from tests import commands
 from tests.documents import PAGES, ROOT, blocks, links
 from trainers.command_line import MODULES
@@ -119,3 +120,9 @@ def test_extras_that_pages_install_exist():
     for page in PAGES:
         for extras in re.findall(r"pip install -e '\.\[(.*?)\]'", page.read_text(encoding="utf-8")):
             assert all(f'"{extra}": ' in setup for extra in extras.split(",")), extras
+
+
+@pytest.mark.parametrize("page", sorted(api_stubs.API.glob("*.md")), ids=lambda page: page.name)
+def test_signatures_are_those_of_the_code(page):
+    text = page.read_text(encoding="utf-8")
+    assert api_stubs.render(text) == text, "python -m docs.api_stubs writes them"
