@@ -1,6 +1,6 @@
-"""Asks an exported model which tails complete (head, relation, ?).
+"""Asks an exported model which entities complete (head, relation, ?) or (?, relation, tail).
 
-Usage: python -m examples.ask_saved_model --model=DIR --head=NAME --relation=NAME
+Usage: python -m examples.ask_saved_model --model=DIR --head=NAME --relation=NAME --top_k=3
 
 The export needs TensorFlow and nothing else of this project; the project's helper only keeps
 TensorFlow's start-up notes off the screen.
@@ -15,31 +15,37 @@ from datasets.program import import_tensorflow, run_program
 from quatre_tf.errors import DataError
 
 _MODEL = flags.DEFINE_string("model", None, "Folder with the versions of a model.", required=True)
-_HEAD = flags.DEFINE_string("head", None, "Name of the head.", required=True)
+_HEAD = flags.DEFINE_string("head", None, "Name of the head; its tails are predicted.")
+_TAIL = flags.DEFINE_string("tail", None, "Name of the tail; its heads are predicted.")
 _RELATION = flags.DEFINE_string("relation", None, "Name of the relation.", required=True)
+_TOP_K = flags.DEFINE_integer("top_k", 5, "How many answers.", lower_bound=1)
 
 
 def main(argv: Sequence[str]) -> None:
-    """Loads the newest version and prints its five best answers, known facts among them."""
+    """Loads the newest version and prints its best answers, known facts among them."""
     del argv
+    if (_HEAD.value is None) == (_TAIL.value is None):
+        raise DataError("Give either --head or --tail; the other one is predicted.")
     import_tensorflow()
     import tensorflow as tf
 
     model = tf.saved_model.load(str(newest_version(pathlib.Path(_MODEL.value))))
-    answer = model.predict_tails(
-        head=tf.constant([_HEAD.value]),
-        relation=tf.constant([_RELATION.value]),
-        top_k=tf.constant(5),
+    names = {"head": _HEAD.value, "relation": _RELATION.value, "tail": _TAIL.value}
+    predict = model.predict_tails if _TAIL.value is None else model.predict_heads
+    answer = predict(
+        **{place: tf.constant([name]) for place, name in names.items() if name is not None},
+        top_k=tf.constant(_TOP_K.value),
         # True would leave out every fact of the data set, its validation and test split included.
         filtered=tf.constant(False),
     )
+    question = f"({', '.join(name or '?' for name in names.values())})"
     status = answer["status"][0].numpy().decode()
     if status != "OK":
-        raise DataError(f"The model answers {status} to ({_HEAD.value}, {_RELATION.value}, ?).")
-    print(f"({_HEAD.value}, {_RELATION.value}, ?)")
-    answers = zip(answer["entities"][0].numpy(), answer["scores"][0].numpy(), strict=True)
-    for entity, score in answers:
-        print(f"  {score:7.3f}  {entity.decode()}")
+        raise DataError(f"The model answers {status} to {question}.")
+    print(f"{question}\n  score  probability  entity")
+    columns = (answer[name][0].numpy() for name in ("scores", "probabilities", "entities"))
+    for score, probability, entity in zip(*columns, strict=True):
+        print(f"{score:7.3f}  {probability:11.4f}  {entity.decode()}")
 
 
 def newest_version(folder: pathlib.Path) -> pathlib.Path:

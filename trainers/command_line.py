@@ -28,6 +28,7 @@ PROGRAMS = {
     "Finished runs": {
         "evaluate": "trainers.evaluate",
         "predict": "trainers.predict",
+        "ask": "trainers.ask",
         "explore": "trainers.explore",
         "analyze": "trainers.analyze",
         "embeddings": "trainers.embeddings",

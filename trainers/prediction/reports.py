@@ -23,7 +23,11 @@ _MISSING = ("relation", "rank", "head", "head_label", "tail", "tail_label", *_NU
 
 
 def report_answers(
-    trained: Run, questions: Sequence[Question], options: Options, titles: bool
+    trained: Run,
+    questions: Sequence[Question],
+    options: Options,
+    titles: bool,
+    predictor: Predictor | None = None,
 ) -> Report:
     """Returns the answers to questions; they are computed as they are written.
 
@@ -32,11 +36,12 @@ def report_answers(
         questions: What to ask.
         options: What to answer.
         titles: Whether a table says what was asked.
+        predictor: One that was made with these options; None: a new one.
 
     Raises:
         DataError: See `Predictor`.
     """
-    predictor = Predictor(trained, options)
+    predictor = predictor or Predictor(trained, options)
     entities = QuestionReader(trained.graph).entities
 
     def blocks() -> Iterator[Block]:

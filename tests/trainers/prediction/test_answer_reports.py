@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from saved_models.calibration import Calibration
 from saved_models.platt import Curves
 from tests import commands
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
+from trainers.ask import converse
 from trainers.prediction import predicting
 from trainers.prediction import reports as answer_reports
 from trainers.prediction.formats import write
@@ -43,6 +45,18 @@ def logistic(score):
 def written(capsys, report, form):
     write(report, form)
     return capsys.readouterr().out
+
+
+def test_a_prompt_answers_line_by_line_and_goes_on_after_mistakes(trained, capsys):
+    lines = ["b, likes, ?", "b, like, ?", "b likes", '?\trules\t"a"', "", "b, likes, ?"]
+    converse(trained, Options(1), lines)
+    out = capsys.readouterr().out
+    assert re.findall(r"^1 +(\w+) +(\S+)", out, re.MULTILINE) == [("f", "6.000"), ("f", "3.000")]
+    assert "error: Unknown relation 'like'. Did you mean 'likes'?" in out
+    assert (
+        "error: Expected head, relation and tail with '?' for the answer. Received: 'b likes'."
+        in out
+    )
 
 
 def test_answers_as_json(trained, capsys):
