@@ -88,6 +88,9 @@ setup(
             # Each major release formats a little differently.
             "clang-format>=22,<23",
             "mypy>=1.13",
+            # examples/quickstart.ipynb.
+            "nbclient>=0.10",
+            "ipykernel>=6.29",
             # `to_pandas` of records.
             "pandas>=2.2",
             *ANALYSIS,

@@ -1,4 +1,5 @@
 import pathlib
+import re
 import shutil
 import tempfile
 
@@ -112,3 +113,16 @@ def test_program(model, graph, tmp_path):
     assert commands.run("saved_models.export", *flags) == (0, f"Exported {out / '4'}\n")
     with load_python(out / "4") as ask:
         assert ask("rank_heads", head=["日本"], relation=["is a"], tail=["100%"])["rank"] >= 1
+
+
+def test_the_example_that_asks_an_export(exported):
+    question = [f"--model={pathlib.Path(exported).parent}", "--relation=is a", "--top_k=2"]
+    code, printed = commands.run("examples.ask_saved_model", *question, "--tail=日本")
+    assert code == 0, printed
+    assert "(?, is a, 日本)\n  score  probability  entity\n" in printed
+    found = re.findall(r"^ *-?\d+\.\d{3} +(\d\.\d{4})  ", printed, re.MULTILINE)
+    assert len(found) == 2
+    assert 1 >= float(found[0]) >= float(found[1]) >= 0
+    code, printed = commands.run("examples.ask_saved_model", *question)
+    assert code == 1
+    assert "error: Give either --head or --tail; the other one is predicted." in printed
