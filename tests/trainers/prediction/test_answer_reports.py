@@ -14,11 +14,11 @@ from saved_models.calibration import Calibration
 from saved_models.platt import Curves
 from tests import commands
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
-from trainers.ask import converse
 from trainers.prediction import predicting
 from trainers.prediction import reports as answer_reports
 from trainers.prediction.formats import write
 from trainers.prediction.predicting import Options
+from trainers.prediction.prompt import converse
 from trainers.prediction.questions import Question
 from trainers.prediction.reports import report_answers, report_missing
 

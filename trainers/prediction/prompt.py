@@ -1,0 +1,55 @@
+"""The prompt of `quatre ask`."""
+
+import csv
+import importlib
+import sys
+from collections.abc import Iterable, Iterator
+
+from quatre_tf.errors import DataError
+from quatre_tf.runs.run import Run
+from trainers.prediction.formats import write
+from trainers.prediction.predicting import Options, Predictor
+from trainers.prediction.questions import ASKED, QuestionReader
+from trainers.prediction.reports import report_answers
+
+
+def converse(run: Run, options: Options, lines: Iterable[str]) -> None:
+    """Prints the answers to each line, up to the first empty one.
+
+    Args:
+        run: The run.
+        options: What to answer.
+        lines: A question each.
+    """
+    reader, predictor = QuestionReader(run.graph), Predictor(run, options)
+    for line in lines:
+        if not line.strip():
+            break
+        try:
+            question = reader.question(*_fields(line))
+            report = report_answers(run, [question], options, titles=False, predictor=predictor)
+            write(report, "table")
+        except DataError as error:
+            print(f"error: {error}")
+
+
+def _fields(line: str) -> list[str]:
+    delimiter = "\t" if "\t" in line else ","
+    fields = [field.strip() for field in next(csv.reader([line], delimiter=delimiter))]
+    if len(fields) != 3:
+        raise DataError(
+            f"Expected head, relation and tail with {ASKED!r} for the answer. Received: {line!r}."
+        )
+    return fields
+
+
+def typed_lines() -> Iterator[str]:
+    """Reads standard input; a person gets a prompt and a history."""
+    if sys.stdin.isatty():
+        # `input` uses it once it is imported.
+        importlib.import_module("readline")
+    try:
+        while True:
+            yield input("head, relation, tail> " if sys.stdin.isatty() else "")
+    except EOFError:
+        return
