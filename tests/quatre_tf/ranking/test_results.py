@@ -66,7 +66,7 @@ def test_json_leaves_out_what_is_empty_or_the_same(results, tmp_path):
 def test_other_files_are_refused(tmp_path, text):
     path = tmp_path / "results.json"
     path.write_text(text)
-    with pytest.raises(DataError, match=r"results\.json: expected the results that trainers\.fit"):
+    with pytest.raises(DataError, match=r"results\.json: expected the results that `quatre fit`"):
         Results.load(path)
 
 

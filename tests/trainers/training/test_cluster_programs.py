@@ -14,6 +14,7 @@ from trainers.training.config import TrainConfig
 from trainers.training.fitting import fit
 
 SIZES = [
+    "--recipe=paper",
     "--embedding_dim=4",
     "--num_negatives=2",
     "--batch_size=9",
