@@ -96,9 +96,8 @@ def rank_values(ranks: np.ndarray) -> np.ndarray:
         ranks: `[...]`, in any real dtype.
 
     Returns:
-        `[..., 5]` float64. Every metric of a set of ranks is a mean of these; so is every
+        `[..., metrics]` float64. Every metric of a set of ranks is a mean of these; so is every
         metric of a group, a resample or both sides together.
     """
     ranks = np.asarray(ranks, np.float64)
-    hits = [(ranks <= k).astype(np.float64) for k in (1, 3, 10)]
-    return np.stack([ranks, 1.0 / ranks, *hits], axis=-1)
+    return np.stack([metric.values(ranks) for metric in METRICS.values()], axis=-1)

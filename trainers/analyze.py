@@ -2,7 +2,7 @@
 
 Usage: quatre analyze --run_dir=runs/wn18rr --compare_run_dir=runs/wn18rr-quate
 
-Needs the extra `analysis`: pip install -e '.[analysis]'
+Needs the extra `analysis`: pip install 'quatre-tf[analysis]'
 """
 
 import pathlib

@@ -7,7 +7,7 @@ Recipe paper: the grid of the paper. Recipes strong and sampled: random configur
 successive halving. A setting that is given as a flag is the same for all trials; others take the
 preset. The test split is not ranked. Ctrl-C saves a checkpoint; the same command continues.
 
-Needs the extra `tune`: pip install -e '.[tune]'
+Needs the extra `tune`: pip install 'quatre-tf[tune]'
 """
 
 import dataclasses
@@ -96,7 +96,7 @@ def _search() -> Search:
 
 def _require_optuna() -> None:
     if importlib.util.find_spec("optuna") is None:
-        raise ConfigError("The search needs the extra `tune`: pip install -e '.[tune]'.")
+        raise ConfigError("The search needs the extra `tune`: pip install 'quatre-tf[tune]'.")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,38 @@ import functools
 import json
 import os
 import pathlib
+from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from quatre_tf.errors import DataError
 from quatre_tf.records import data_frame
 
-METRICS = ("mr", "mrr", "hits@1", "hits@3", "hits@10")
+
+class Metric(NamedTuple):
+    """A mean over ranks.
+
+    Attributes:
+        title: Its name in tables.
+        values: Returns what ranks `[...]` float64 contribute to the mean, `[...]`.
+    """
+
+    title: str
+    values: Callable[[np.ndarray], np.ndarray]
+
+
+def _hits(k: int) -> Metric:
+    return Metric(f"H@{k}", lambda ranks: (ranks <= k).astype(np.float64))
+
+
+METRICS = {
+    "mr": Metric("MR", lambda ranks: ranks),
+    "mrr": Metric("MRR", lambda ranks: 1.0 / ranks),
+    "hits@1": _hits(1),
+    "hits@3": _hits(3),
+    "hits@10": _hits(10),
+}
 AMRI = "amri"
 UNSEEN_ANSWERS = "unseen_answers"
 

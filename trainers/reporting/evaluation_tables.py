@@ -4,7 +4,7 @@ Each candidate set is shown with what its metrics may claim, because tables are 
 documentation.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from quatre_tf.ranking.results import AMRI, METRICS, UNSEEN_ANSWERS, Results, Row
@@ -123,7 +123,7 @@ def table_of(
     title: str,
     headings: Lines,
     lines: Lines,
-    metrics: tuple[str, ...] = METRICS,
+    metrics: Collection[str] = METRICS,
 ) -> Table:
     """Returns a row for each heading, line and run that has figures.
 

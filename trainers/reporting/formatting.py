@@ -7,11 +7,7 @@ from collections.abc import Mapping, Sequence
 from quatre_tf.ranking.results import AMRI, METRICS
 
 TITLES = {
-    "mr": "MR",
-    "mrr": "MRR",
-    "hits@1": "H@1",
-    "hits@3": "H@3",
-    "hits@10": "H@10",
+    **{name: metric.title for name, metric in METRICS.items()},
     AMRI: "AMRI",
     "parameters": "parameters",
     "floats_per_entity": "floats per entity",
@@ -23,7 +19,7 @@ _ELLIPSIS = "…"
 
 
 def metric_line(metrics: Mapping[str, float]) -> str:
-    """Returns the five metrics in one line: `MRR 0.479  H@1 0.429 ...`."""
+    """Returns the metrics in one line: `MRR 0.479  H@1 0.429 ...`."""
     return "  ".join(f"{TITLES[name]} {metric_cell(name, metrics[name])}" for name in METRICS)
 
 

@@ -182,5 +182,5 @@ def test_missing_extra_is_one_line(monkeypatch):
     with pytest.raises(ConfigError) as raised:
         check_extra()
     message = str(raised.value)
-    assert "needs the extra `analysis`: pip install -e '.[analysis]'" in message
+    assert "needs the extra `analysis`: pip install 'quatre-tf[analysis]'" in message
     assert "\n" not in message

@@ -12,6 +12,6 @@ def check_extra() -> None:
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         raise ConfigError(
-            f"The report needs the extra `analysis`: pip install -e '.[analysis]' "
+            f"The report needs the extra `analysis`: pip install 'quatre-tf[analysis]' "
             f"(missing: {', '.join(missing)})."
         )
