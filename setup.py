@@ -58,6 +58,8 @@ setup(
         "tensorflow-datasets>=4.9.10,<5",
         # Needed by TFDS to load builders of one's own, but not declared by it.
         "importlib_resources>=6",
+        # The format of Keras's weights; Keras brings it.
+        "h5py>=3.10",
         "numpy>=1.26",
         # 18 is the first with wheels for Python 3.13.
         "pyarrow>=18",

@@ -18,8 +18,8 @@ from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
+from quatre_tf.paths import GRAPH
 from quatre_tf.ranking.results import Results
-from quatre_tf.runs.best_model import GRAPH
 from trainers.commands import command_of
 from trainers.reporting.training_log import read_records
 from trainers.training.config import TrainConfig

@@ -3,9 +3,9 @@
 import os
 import pathlib
 import secrets
-import tempfile
 from collections.abc import Callable
 
+from quatre_tf.atomic_files import partial_folder
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.errors import DataError
 
@@ -62,10 +62,7 @@ class OutputFolder:
         parent = self._path.parent
         try:
             parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".partial-", dir=parent) as partial:
-                # One level deeper: the temporary folder is closed to other users.
-                fresh = pathlib.Path(partial) / "fresh"
-                fresh.mkdir()
+            with partial_folder(parent) as fresh:
                 write(fresh)
                 old = self._set_aside()
                 try:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from absl import app, flags, logging
 
 from datasets.progress import status
+from datasets.standard_streams import OutputError, open_standard_streams
 from quatre_tf.errors import DataError
 from quatre_tf.paths import printable
 
@@ -48,29 +49,44 @@ def run_program(main: Callable[[Sequence[str]], int | None]) -> None:
     Modules of programs import nothing heavy, so that `--help` and flag errors answer at once;
     `main` calls `import_tensorflow` and imports the rest.
     """
+    open_standard_streams()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         try:
             app.run(lambda argv: _run(main, argv), flags_parser=_parse_flags)
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        # Python would flush once more at its end, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
+    except OutputError as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(1)
 
 
 def import_tensorflow() -> None:
     """Imports TensorFlow without the notes on the machine that its libraries print meanwhile.
 
     Call it where a program first needs TensorFlow: after all checks that can do without, because
-    the import takes seconds. With TF_CPP_MIN_LOG_LEVEL in the environment, or a --verbosity from 0
-    on, its log is shown.
+    the import takes seconds. The user's settings of Keras change no figure. With
+    TF_CPP_MIN_LOG_LEVEL in the environment, or a --verbosity from 0 on, its log is shown.
+
+    Raises:
+        DataError: The environment wants a Keras that does not run on TensorFlow.
     """
+    for name, right in (("KERAS_BACKEND", "tensorflow"), ("TF_USE_LEGACY_KERAS", "0")):
+        # The environment comes before ~/.keras/keras.json.
+        value = os.environ.setdefault(name, right)
+        if value not in (right, "", "false", "False"):
+            raise DataError(f"{name}={value}: expected {name}={right}, or none. Unset it.")
     is_log_wanted = logging.get_verbosity() >= logging.INFO and _is_verbosity_given()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0" if is_log_wanted else "3")
     muted = contextlib.nullcontext() if is_log_wanted else _muted_stderr()
     with status("Loading TensorFlow"), muted:
+        import keras
         import tensorflow  # noqa: F401
+
+        keras.config.set_floatx("float32")
 
 
 def _is_verbosity_given() -> bool:
@@ -80,14 +96,14 @@ def _is_verbosity_given() -> bool:
 
 @contextlib.contextmanager
 def _muted_stderr() -> Iterator[None]:
-    """Keeps what C++ code writes to stderr; shows it after all if there is an exception."""
+    """Keeps what C++ code writes to stderr; shows it after all if there is an error."""
     sys.stderr.flush()
     shown = os.dup(2)
     with tempfile.TemporaryFile() as kept:
         os.dup2(kept.fileno(), 2)
         try:
             yield
-        except BaseException:
+        except Exception:
             kept.seek(0)
             os.write(shown, kept.read())
             raise

@@ -19,7 +19,7 @@ import pyarrow.csv
 from datasets.readers.gunzip import Gunzip
 from quatre_tf.data.vocabulary import as_strings
 from quatre_tf.errors import DataError
-from quatre_tf.paths import check_regular
+from quatre_tf.paths import check_regular, user_path
 
 COLUMNS = ("head", "relation", "tail")
 STANDARD_INPUT = pathlib.Path("-")
@@ -74,7 +74,7 @@ def read_bytes(path: str | pathlib.Path) -> bytes:
         DataError: The file is not a regular one, cannot be read or decompressed, unpacks to more
             than text does, or holds a NUL character.
     """
-    path = pathlib.Path(path)
+    path = user_path(path)
     try:
         if path == STANDARD_INPUT:
             return b"".join(_text_chunks(sys.stdin.buffer, "standard input"))

@@ -5,11 +5,15 @@ import os
 import pathlib
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from typing import IO, Any
 
 from quatre_tf.errors import DataError
 from quatre_tf.paths import user_path
+
+# Servers of models take folders whose name is a number, so they do not see these.
+_PARTIAL = ".quatre-partial-"
 
 
 @contextlib.contextmanager
@@ -56,6 +60,49 @@ def write_text(path: str | pathlib.Path, text: str) -> None:
     """Replaces a file with a text; see `whole_file`."""
     with whole_file(path) as file:
         file.write(text)
+
+
+@contextlib.contextmanager
+def partial_folder(parent: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Yields a new folder in `parent`, to be filled and renamed; what is left of it is removed.
+
+    So is what killed processes have left there: a folder in use is locked.
+
+    Args:
+        parent: An existing folder, on the disk that the result is for.
+
+    Raises:
+        OSError: The disk does not take it.
+    """
+    with contextlib.ExitStack() as in_use:
+        with contextlib.ExitStack() as setup:
+            # One process at a time: a new folder is not locked yet.
+            _lock(parent, setup, wait=True)
+            for left in parent.glob(f"{_PARTIAL}*"):
+                with contextlib.ExitStack() as removal:
+                    if _lock(left, removal, wait=False):
+                        shutil.rmtree(left, ignore_errors=True)
+            temporary = tempfile.TemporaryDirectory(prefix=_PARTIAL, dir=parent)
+            outer = pathlib.Path(in_use.enter_context(temporary))
+            _lock(outer, in_use, wait=True)
+        # One level deeper: the temporary folder is closed to other users, such as a server's.
+        folder = outer / "folder"
+        folder.mkdir()
+        yield folder
+
+
+def _lock(folder: pathlib.Path, held: contextlib.ExitStack, wait: bool) -> bool:
+    """Locks a folder until `held` ends; returns False where it is locked or cannot be."""
+    # Not there on Windows.
+    import fcntl
+
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        held.callback(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
 
 
 @contextlib.contextmanager

@@ -282,6 +282,27 @@ class KGEModel(keras.Model):
         }
 
 
+def table_sizes(model_class: type[KGEModel], config: Mapping[str, Any]) -> list[int]:
+    """Returns the numbers of floats of a model's tables without making them, the entities' first.
+
+    Args:
+        model_class: Its class.
+        config: Of its `get_config`.
+
+    Raises:
+        ValueError: As for the constructor.
+    """
+    unbuilt: Any = type("Unbuilt", (model_class,), {"build": lambda self, input_shape=None: None})
+    model = unbuilt.from_config(dict(config))
+    function = model.score_function
+    rows = dict.fromkeys(function.relation_tables(), function.num_relations)
+    sizes = {
+        name: rows.get(name, 1) * function.width_of(shape)
+        for name, shape in function.weight_shapes().items()
+    }
+    return [model.num_entities * function.entity_width, *sizes.values()]
+
+
 @keras.saving.register_keras_serializable("quatre_tf")
 class QuatRE(KGEModel):
     """The paper's model, with its names: rotations of quaternions (`RelationRotations`).

@@ -13,6 +13,11 @@ from quatre_tf.errors import DataError
 _UNPRINTABLE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+# What lies where in the folder of a run.
+CONFIG = "config.json"
+GRAPH = "graph"
+BEST_MODEL = pathlib.PurePath("best", "model.keras")
+
 _KINDS = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 
@@ -20,8 +25,8 @@ def user_path(path: str | os.PathLike) -> pathlib.Path:
     """Returns a path with `~` expanded.
 
     Raises:
-        DataError: It names a user who does not exist, leads into a loop of symbolic links, or
-            holds a NUL character.
+        DataError: It names a user who does not exist, leads into a loop of symbolic links, holds
+            a NUL character, or is not UTF-8.
     """
     text = os.fspath(path)
     expanded = os.path.expanduser(text)
@@ -32,6 +37,8 @@ def user_path(path: str | os.PathLike) -> pathlib.Path:
             f" begins with ~ write ./{printable(user)}."
         )
     try:
+        # TensorFlow takes names of files as UTF-8.
+        expanded.encode()
         os.stat(expanded)
     except OSError as error:
         if error.errno == errno.ELOOP:

@@ -3,12 +3,12 @@
 import errno
 import os
 import pathlib
-import tempfile
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
+from quatre_tf.atomic_files import partial_folder
 from quatre_tf.errors import DataError
 from quatre_tf.paths import user_path
 from saved_models.scorer import Outputs, Scorer
@@ -118,11 +118,7 @@ def publish_version(
     try:
         base_dir.mkdir(parents=True, exist_ok=True)
         _check_free(base_dir, version)
-        # Servers look at folders whose name is a number only, so they do not see this one.
-        with tempfile.TemporaryDirectory(prefix=".partial-", dir=base_dir) as partial:
-            # One level deeper: the temporary folder is closed to other users, such as a server's.
-            folder = pathlib.Path(partial) / "version"
-            folder.mkdir()
+        with partial_folder(base_dir) as folder:
             write(folder)
             return _rename(folder, base_dir, version)
     except OSError as error:

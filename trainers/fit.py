@@ -25,6 +25,8 @@ from trainers import setting_flags
 from trainers.training import config as configs
 from trainers.training import presets
 from trainers.training.cluster import Cluster, membership
+from trainers.training.resuming import check_resumable
+from trainers.training.run_directory import RunDirectory
 from trainers.training.signals import Preempted, preemptible
 
 _DATASET = flags.DEFINE_string("dataset", None, configs.SETTINGS["dataset"].help)
@@ -84,9 +86,10 @@ def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:
         if _RUN_DIR.value is None:
             raise ConfigError("--resume needs --run_dir, the run to go on with.")
         run_dir = user_path(_RUN_DIR.value)
-        return run_dir, configs.resume(
-            configs.TrainConfig.from_file(run_dir / "config.json"), given
-        )
+        run = RunDirectory(run_dir)
+        config = configs.resume(configs.TrainConfig.from_file(run.config_file), given)
+        check_resumable(run, config)
+        return run_dir, config
     if "dataset" not in given:
         raise ConfigError("--dataset is needed, for example --dataset=countries.")
     catalog.check(given["dataset"])

@@ -199,7 +199,7 @@ class Results:
                 Row(**{"candidates": "", "side": "", **facts, **row}) for row in facts.pop("rows")
             )
             return cls(**facts, rows=rows)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DataError(
                 f"{path}: expected the results that `quatre fit` and `quatre evaluate` write, "
                 f"received {error!r}. Remove it, and evaluate the run again."

@@ -1,18 +1,18 @@
 """The files of a run that questions need, and its best model."""
 
+import collections
 import json
 import os
 import pathlib
 import zipfile
+from typing import Any
 
+import h5py
 import keras
 
 from quatre_tf.errors import DataError
-from quatre_tf.model import KGEModel
-
-CONFIG = "config.json"
-GRAPH = "graph"
-BEST_MODEL = pathlib.PurePath("best", "model.keras")
+from quatre_tf.model import KGEModel, table_sizes
+from quatre_tf.paths import BEST_MODEL
 
 _MEMBERS = {"config.json", "metadata.json", "model.weights.h5"}
 # Where version 1 had its models, as their files say.
@@ -52,8 +52,6 @@ def load_model(run_dir: pathlib.Path) -> KGEModel:
             f"Cannot read the model {path}: {reason} Expected what `quatre fit` saved: restore it,"
             " or train again."
         ) from error
-    if not isinstance(model, KGEModel):
-        raise DataError(f"{path}: expected a KGEModel, received a {type(model).__name__}.")
     return model
 
 
@@ -72,8 +70,39 @@ def _check_members(path: pathlib.Path) -> None:
         if sum(member.file_size for member in members) > path.stat().st_size:
             raise ValueError("It unpacks to more than its size.")
         config = json.loads(archive.read("config.json"))
-    if str(config.get("module")).startswith(_VERSION_1):
-        raise DataError(
-            f"The model {path} was saved by version 1, whose weights have another layout. "
-            "Train again."
+        if str(config.get("module")).startswith(_VERSION_1):
+            raise DataError(
+                f"The model {path} was saved by version 1, whose weights have another layout. "
+                "Train again."
+            )
+        _check_sizes(path, config, archive)
+
+
+def _check_sizes(path: pathlib.Path, config: dict[str, Any], archive: zipfile.ZipFile) -> None:
+    """Expects the weights that the config describes: Keras makes those before it reads the file.
+
+    Raises:
+        ValueError: There are others, or they are compressed.
+        DataError: The config describes something else than a KGEModel.
+    """
+    model_class = keras.saving.get_registered_object(config["registered_name"])
+    if not (isinstance(model_class, type) and issubclass(model_class, KGEModel)):
+        raise DataError(f"{path}: expected a KGEModel, received a {config['class_name']}.")
+    stored: list[h5py.Dataset] = []
+    with archive.open("model.weights.h5") as member, h5py.File(member) as weights:
+        weights.visititems(
+            lambda _, item: stored.append(item) if isinstance(item, h5py.Dataset) else None
         )
+        if any(item.id.get_storage_size() < item.nbytes for item in stored):
+            raise ValueError("Its weights unpack to more than their size.")
+        found = collections.Counter(item.size for item in stored)
+    expected = collections.Counter(table_sizes(model_class, config["config"]))
+    if expected - found:
+        raise ValueError(
+            f"Its settings describe weights of {_listed(expected)} floats, but it holds weights of "
+            f"{_listed(found)}."
+        )
+
+
+def _listed(sizes: collections.Counter[int]) -> str:
+    return ", ".join(f"{size:,}" for size in sorted(sizes.elements()))

@@ -21,13 +21,13 @@ from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
-from quatre_tf.paths import user_path
+from quatre_tf.paths import CONFIG, GRAPH, user_path
 from quatre_tf.ranking.cosines import Cosines
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
 from quatre_tf.records import Answer, Neighbor, RankedTriple, Records
 from quatre_tf.runs.answering import Answerer
-from quatre_tf.runs.best_model import CONFIG, GRAPH, load_model
+from quatre_tf.runs.best_model import load_model
 from quatre_tf.runs.programs import run_program
 from quatre_tf.runs.questions import Names, ids_or_all, question_ids, triple_ids
 from quatre_tf.validation import check_choice, check_positive

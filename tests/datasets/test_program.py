@@ -1,14 +1,19 @@
 """What all programs share, tried on one that starts fast."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from tests import commands
 
-SCRIPT = """
-import sys
+SCRIPT = r"""
+import os, sys
 from absl import flags
 from quatre_tf.errors import DataError
-from datasets.program import place_in_help, run_program
+from datasets.program import import_tensorflow, place_in_help, run_program
+from datasets.standard_streams import outlast_output
 _WHAT = flags.DEFINE_string("what", "", "What to do.")
 flags.DEFINE_integer("petals", 5, "Petals of a flower.", lower_bound=3)
 flags.DEFINE_bool("thorns", False, "Whether it stings.")
@@ -20,6 +25,22 @@ def main(argv):
         raise DataError("Expected a flower, received a stone.")
     if _WHAT.value == "defect":
         raise KeyError("oops")
+    if _WHAT.value in ("outlast", "read"):
+        if _WHAT.value == "outlast":
+            outlast_output()
+        print("5 \u00b1 2")
+        sys.stdout.flush()
+        # Files have numbers of their own, whatever is closed.
+        with open("file", "w") as file:
+            print("printed")
+            file.write(str(file.fileno() > 2))
+        sys.stderr.write("went on\n")
+        return 0
+    if _WHAT.value == "tensorflow":
+        import_tensorflow()
+        import keras
+        print(keras.backend.backend(), keras.config.floatx())
+        return 0
     if _WHAT.value == "interrupt":
         raise KeyboardInterrupt
     for number in range(100_000):
@@ -76,3 +97,78 @@ def test_a_reader_that_leaves_early_is_no_reason_to_complain():
     assert process.wait(timeout=60) == 141
     assert process.stderr.read() == ""
     process.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("redirection", "reason"),
+    [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")],
+)
+def test_lost_output(redirection, reason, tmp_path):
+    """A program that only prints ends with one line; one that trains says so and goes on."""
+    error = f"Cannot write to standard output: {reason}."
+    assert shell("read", redirection, tmp_path) == (1, "", f"error: {error}\n")
+    code, out, err = shell("outlast", redirection, tmp_path)
+    assert (code, out) == (0, "")
+    assert (
+        err == f"{error} Training goes on without it; its figures are in metrics.jsonl of the "
+        "run.\nwent on\n"
+    )
+    assert (tmp_path / "file").read_text() == "True"
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "<&- 2>&-"])
+def test_lost_errors(redirection, tmp_path):
+    assert shell("read", redirection, tmp_path) == (0, "5 ± 2\nprinted\n", "")
+    assert (tmp_path / "file").read_text() == "True"
+    # With an error there is nothing left to say.
+    assert shell("read", f">&- {redirection}", tmp_path) == (1, "", "")
+    assert shell("outlast", f">&- {redirection}", tmp_path) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "environment", ["PYTHONIOENCODING=ascii", "LC_ALL=C PYTHONCOERCECLOCALE=0 PYTHONUTF8=0"]
+)
+def test_output_without_unicode(environment, tmp_path):
+    out = "5 \\xb1 2\nprinted\n"
+    assert shell("read", "", tmp_path, environment) == (0, out, "went on\n")
+
+
+def shell(what, redirection, folder, environment="PYTHONIOENCODING=utf-8"):
+    """Returns (exit code, stdout, stderr) of the program with redirected streams."""
+    command = f'{environment} exec "$0" -c "$1" --what={what} {redirection}'
+    done = subprocess.run(
+        ["bash", "-c", command, sys.executable, SCRIPT],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": commands.ROOT},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("setting", ["KERAS_BACKEND=torch", "TF_USE_LEGACY_KERAS=1"])
+def test_another_keras_is_refused(setting):
+    name, value = setting.split("=")
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, "--what=tensorflow"],
+        env={**os.environ, name: value},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    right = {"KERAS_BACKEND": "tensorflow", "TF_USE_LEGACY_KERAS": "0"}[name]
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"error: {setting}: expected {name}={right}, or none. Unset it.\n"
+
+
+def test_settings_of_keras_change_nothing(tmp_path):
+    (tmp_path / "keras.json").write_text('{"floatx": "float16", "backend": "torch"}')
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, "--what=tensorflow"],
+        env={**os.environ, "KERAS_HOME": str(tmp_path)},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "tensorflow float32\n", "")

@@ -1,9 +1,12 @@
+import os
+import signal
 import stat
 
 import pytest
 
 from quatre_tf.errors import DataError
 from saved_models.versions import publish_version
+from tests.commands import FORKED
 
 
 def write_file(folder):
@@ -34,6 +37,30 @@ def test_a_failure_leaves_nothing(tmp_path, error):
     with pytest.raises(error):
         publish_version(tmp_path, write)
     assert names_in(tmp_path) == []
+
+
+def test_what_a_killed_export_left_goes_with_the_next(tmp_path):
+    """One that is being written stays, and so does what is not of ours."""
+    killed = FORKED.Process(target=publish_version, args=(tmp_path, kill_this_process))
+    killed.start()
+    killed.join()
+    assert killed.exitcode == -signal.SIGKILL
+    assert len(names_in(tmp_path)) == 1
+    (tmp_path / ".partial-mine").mkdir()
+
+    def write(folder):
+        write_file(folder)
+        publish_version(tmp_path, write_file)
+        assert len(names_in(tmp_path)) == 3
+        assert (folder / "file").exists()
+
+    assert publish_version(tmp_path, write) == tmp_path / "2"
+    assert names_in(tmp_path) == [".partial-mine", "1", "2"]
+
+
+def kill_this_process(folder):
+    write_file(folder)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_full_disk_is_one_clear_line(tmp_path):

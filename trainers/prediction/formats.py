@@ -3,8 +3,8 @@
 import contextlib
 import csv
 import dataclasses
+import io
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
@@ -59,6 +59,9 @@ def write(report: Report, form: str, output: str | None = None) -> None:
     Raises:
         DataError: The file cannot be written.
     """
+    if output is None and form != "table" and isinstance(sys.stdout, io.TextIOWrapper):
+        # Programs read it, and an escaped name would be another one.
+        sys.stdout.reconfigure(encoding="utf-8")
     writer = {"table": _write_tables, "json": _write_json, "csv": _write_csv}[form]
     with _opened(output) as stream:
         writer(report, stream)
@@ -132,19 +135,7 @@ def _labelled(name: str, label: str | None) -> str:
 @contextlib.contextmanager
 def _opened(output: str | None) -> Iterator[IO[str]]:
     if output is None:
-        with _readers_may_leave():
-            yield sys.stdout
-            sys.stdout.flush()
+        yield sys.stdout
         return
     with output_file(output) as stream:
         yield stream
-
-
-@contextlib.contextmanager
-def _readers_may_leave() -> Iterator[None]:
-    """Ends quietly when whatever reads standard output, for example `head`, has seen enough."""
-    try:
-        yield
-    except BrokenPipeError:
-        # Python flushes once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -8,8 +8,8 @@ from typing import Any
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
 from quatre_tf.layers.registry import SCORE_FUNCTIONS
+from quatre_tf.paths import BEST_MODEL, GRAPH
 from quatre_tf.ranking.evaluation import check_same_graph
-from quatre_tf.runs.best_model import BEST_MODEL, GRAPH
 from quatre_tf.runs.run import Run, load_run
 from trainers.reporting.formatting import TITLES, duration, shorten
 from trainers.reporting.training_log import best_record, read_records

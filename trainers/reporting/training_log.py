@@ -9,7 +9,7 @@ import numpy as np
 from quatre_tf.errors import DataError
 
 TRAIN, VALID, SAMPLE = "train", "valid/all", "valid_sample/all"
-_PLACE = {"group", "step", "epoch", "seconds"}
+_PLACE: dict[str, Any] = {"group": str, "step": int, "epoch": (int, float), "seconds": (int, float)}
 
 
 def read_records(path: pathlib.Path) -> list[dict[str, Any]]:
@@ -21,10 +21,12 @@ def read_records(path: pathlib.Path) -> list[dict[str, Any]]:
     Raises:
         DataError: `FILE:LINE: ...` for another line that is not a record.
     """
-    if not path.exists():
+    try:
+        *whole, _cut_off = path.read_text(encoding="utf-8").split("\n")
+    except FileNotFoundError:
         return []
-    lines = path.read_text(encoding="utf-8").split("\n")
-    *whole, _cut_off = lines
+    except (OSError, ValueError) as error:
+        raise DataError(f"Cannot read {path}: {error}. Restore or remove it.") from error
     return _without_lost_work([_record(line, f"{path}:{n}") for n, line in enumerate(whole, 1)])
 
 
@@ -50,10 +52,15 @@ def _record(line: str, where: str) -> dict[str, Any]:
     line = line[max(line.rfind('{"group"'), 0) :]
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         record = None
-    if not (isinstance(record, dict) and record.keys() >= _PLACE):
-        raise DataError(f"{where}: expected a record of a run, received {line[:60]!r}.")
+    is_record = isinstance(record, dict) and all(
+        isinstance(record.get(name), types) for name, types in _PLACE.items()
+    )
+    if not is_record:
+        raise DataError(
+            f"{where}: expected a record of a run, received {line[:60]!r}. Remove the line."
+        )
     return record
 
 

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import re
 import shutil
 import sys
 
@@ -11,6 +10,7 @@ import tensorflow as tf
 from quatre_tf.atomic_files import write_text
 from quatre_tf.errors import ConfigError
 from saved_models.storage import writing
+from trainers.training.run_directory import RunDirectory
 from trainers.training.trainer import Trainer
 
 # The one before the last stays, for the case that the last cannot be read.
@@ -18,7 +18,6 @@ _KEPT = 2
 _PARTIAL = "partial"
 # Characters of a reason: of another model's checkpoint, TensorFlow lists every variable.
 _LONGEST = 200
-_INDEX = re.compile(r"ckpt-(\d+)\.index")
 # What TensorFlow raises for a checkpoint that is damaged, or of another model.
 _UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, ValueError)
 
@@ -90,19 +89,16 @@ class Checkpoints:
         """Takes everything back to the last good checkpoint and rewinds the batches to it.
 
         Raises:
-            ConfigError: There is none, all are damaged, or they are not of this model.
+            ConfigError: All are damaged, or they are not of this model.
         """
-        names = self._names()
-        if not names:
-            raise ConfigError(
-                f"There is no checkpoint in {self._folder} to resume from: the run was imported, "
-                "or its checkpoints were removed. Start another one in another --run_dir."
-            )
         failures: list[str] = []
-        for name in names:
+        for step in RunDirectory(self._folder.parent).checkpoint_steps:
+            name = f"ckpt-{step}"
             try:
                 path = os.fspath(self._folder / name)
                 self._checkpoint.read(path).assert_existing_objects_matched()
+                if not self._trainer.is_finite:
+                    raise ValueError("it holds NaN or infinite values")
             except _UNREADABLE as error:
                 failures.append(f"{name}: {_first_line(error)}")
                 continue
@@ -121,12 +117,6 @@ class Checkpoints:
         state = self._trainer.state
         parts = [state["tables"], *state["optimizer"].values()]
         return sum(v.shape.num_elements() * v.dtype.size for part in parts for v in part)
-
-    def _names(self) -> list[str]:
-        """Returns the checkpoints that are there, the highest step first."""
-        found = [_INDEX.fullmatch(path.name) for path in self._folder.glob("ckpt-*.index")]
-        steps = sorted((int(match[1]) for match in found if match), reverse=True)
-        return [f"ckpt-{step}" for step in steps]
 
     def _publish(self, name: str) -> None:
         """Gives what was written its name, the index last: with it the checkpoint is there."""

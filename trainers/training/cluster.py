@@ -1,11 +1,13 @@
 """The processes of a run: which one this is (TF_CONFIG), where it writes, and lost processes."""
 
+import atexit
 import contextlib
 import dataclasses
 import json
 import os
 import pathlib
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -84,6 +86,10 @@ def membership(cluster: Cluster, run_dir: pathlib.Path, resume: bool) -> Iterato
     Raises:
         ClusterError: Another process of the cluster was lost.
     """
+    if cluster.addresses:
+        # When a process ends, TensorFlow logs that connections of the others are gone: nobody is to
+        # take that for what happened.
+        atexit.register(_mute)
     try:
         if cluster.is_chief:
             yield run_dir
@@ -98,6 +104,12 @@ def membership(cluster: Cluster, run_dir: pathlib.Path, resume: bool) -> Iterato
             f"Start all of them again with --run_dir={run_dir} --resume: they resume from the last "
             "checkpoint."
         ) from error
+
+
+def _mute() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 @contextlib.contextmanager

@@ -9,18 +9,19 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.errors import TrainingError
+from quatre_tf.paths import BEST_MODEL
 from quatre_tf.ranking.evaluator import Evaluator
-from quatre_tf.runs.best_model import BEST_MODEL, save_best
+from quatre_tf.runs.best_model import save_best
 from saved_models.storage import writing
 from trainers.reporting import formatting
 from trainers.reporting.progress_bar import TrainingBar
 from trainers.reporting.tensorboard.writer import Summaries
 from trainers.training.checkpoints import Checkpoints, RunState
-from trainers.training.config import REGULARIZERS, TrainConfig
+from trainers.training.config import REGULARIZERS, SETTINGS, TrainConfig
 from trainers.training.planning import Plan
 from trainers.training.signals import uninterrupted
 from trainers.training.strategies import chief_value
-from trainers.training.trainer import Progress, Trainer
+from trainers.training.trainer import Trainer
 
 # A call of the inner loop takes about this long: Ctrl-C is answered after the call.
 _SECONDS_PER_CALL = 1.0
@@ -182,7 +183,14 @@ class Controller:
         seconds = self._clock.seconds - start
         self._plan.saw_steps(num_steps, seconds)
         if not progress.is_finite:
-            raise TrainingError(self._describe_collapse(progress))
+            raise TrainingError(
+                self._describe_collapse(
+                    f"these are not all finite: loss {progress.loss}, regularization "
+                    f"{progress.regularization}, gradient norm {progress.gradient_norm}",
+                    # The first step computes with the initial weights.
+                    "init_scale" if self.step == 1 else "learning_rate",
+                )
+            )
         rate = num_steps * self._trainer.recipe.triples_per_step / seconds
         # At most twice as many as before: the first calls hold compilation and cold caches.
         wanted = round(num_steps * _SECONDS_PER_CALL / seconds)
@@ -199,7 +207,13 @@ class Controller:
         )
         bar.advance(num_steps, self._plan_end(), self.epoch, progress.loss, rate)
 
+    def _check_weights(self) -> None:
+        """Raises TrainingError where what would be saved is not finite."""
+        if not self._trainer.is_finite:
+            raise TrainingError(self._describe_collapse("its weights are not all finite"))
+
     def _validate(self, bar: TrainingBar) -> dict[str, float]:
+        self._check_weights()
         start = self._clock.seconds
         ranks = self._evaluator.rank(self._trainer.model, "valid")
         metrics = self._evaluator.summarize(ranks).metrics()
@@ -253,6 +267,7 @@ class Controller:
         return True
 
     def _save(self) -> None:
+        self._check_weights()
         # Not read anew: an interrupted worker is on its own.
         self._state.seconds.assign(self._clock.last)
         with uninterrupted():
@@ -263,13 +278,16 @@ class Controller:
             group, values, step=self.step, epoch=self.epoch, seconds=self._clock.seconds
         )
 
-    def _describe_collapse(self, progress: Progress) -> str:
-        weights = ("l2",) if self._config.recipe == "paper" else REGULARIZERS
-        causes = ["learning_rate", *(name for name in weights if getattr(self._config, name))]
+    def _describe_collapse(self, reason: str, cause: str = "learning_rate") -> str:
+        last = self._checkpoints.latest
+        kept = f"The last good checkpoint is {last}" if last else "There is no checkpoint yet"
+        causes = [
+            f"--{name}"
+            for name in (cause, "l2", *REGULARIZERS, "relation_prediction")
+            if getattr(self._config, name)
+            and SETTINGS[name].is_read_by(self._config.recipe, self._config.model)
+        ]
         return (
-            f"Training stopped at step {self.step}, because these are not all finite: loss "
-            f"{progress.loss}, regularisation {progress.regularization}, gradient norm "
-            f"{progress.gradient_norm}. The last good checkpoint is {self._checkpoints.latest}; "
-            f"nothing was written after it. Use a smaller "
-            f"{' or '.join(f'--{name}' for name in causes)}."
+            f"Training stopped at step {self.step}, because {reason}. {kept}; nothing was written "
+            f"after it. Start again in another --run_dir with a smaller {' or '.join(causes)}."
         )

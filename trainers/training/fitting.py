@@ -15,6 +15,7 @@ from datasets.custom_dataset import load_file
 from datasets.graph_report import warnings_text
 from datasets.output_folder import REPORT
 from datasets.progress import progress
+from datasets.standard_streams import outlast_output
 from quatre_tf.accelerated.kernel import KernelError
 from quatre_tf.atomic_files import write_text
 from quatre_tf.data.graph import Graph
@@ -34,10 +35,13 @@ from trainers.reporting.tensorboard.writer import Summaries
 from trainers.training.checkpoints import Checkpoints, RunState
 from trainers.training.config import TrainConfig
 from trainers.training.controller import Clock, Controller, OnValidation, always
+from trainers.training.memory import check_memory
 from trainers.training.planning import BudgetPlan, EpochPlan, Plan
+from trainers.training.resuming import check_resumable
 from trainers.training.run_directory import RunDirectory
 from trainers.training.server_trainer import make_trainer
-from trainers.training.strategies import make_strategy, ranking_strategy
+from trainers.training.signals import reinstall_handlers
+from trainers.training.strategies import chief_value, make_strategy, ranking_strategy
 from trainers.training.trainer import Trainer
 
 
@@ -69,7 +73,10 @@ def fit(
     """
     with _begun(config, run_dir, resume, data_dir, manual_dir) as session:
         _train(session)
-        return _stored_results(session) or _finish(session)
+        results = _stored_results(session) or _finish(session)
+        # Workers wait for the chief, which has more to do: none misses another before the end.
+        chief_value(session.strategy, 0.0)
+        return results
 
 
 def train(
@@ -122,11 +129,13 @@ def _begun(
 ) -> Iterator[_Session]:
     """Begins a run, or takes up the one that is there."""
     started = Clock.now()
+    outlast_output()
     run = RunDirectory(run_dir)
     with _explained(run):
         _check_fresh(run, resume)
     # First of all, because logical devices exist only before TensorFlow's first op.
     strategy = make_strategy(config.strategy, config.num_replicas)
+    reinstall_handlers()
     if config.deterministic:
         tf.config.experimental.enable_op_determinism()
     # Before the folder is made: a data set that cannot be had leaves nothing behind.
@@ -138,10 +147,13 @@ def _begun(
         print("\n".join([*preparation["preparation"]["read"], warnings_text(preparation)]))
     else:
         graph = catalog.load(config.dataset, data_dir=data_dir, manual_dir=manual_dir)
+    check_memory(config, graph)
     with contextlib.ExitStack() as held:
         with _explained(run):
             held.enter_context(run.locked())
             _check_fresh(run, resume)
+            if resume:
+                check_resumable(run, config)
             graph = run.begin(config, graph)
             if preparation:
                 write_text(run.graph / REPORT, json.dumps(preparation, indent=2) + "\n")
@@ -179,6 +191,12 @@ def _check_fresh(run: RunDirectory, resume: bool) -> None:
         raise ConfigError(
             f"{run.path} already holds a run. Add --resume to go on with it, or choose another "
             "--run_dir."
+        )
+    left = [path.name for path in (run.metrics_file, run.test_metrics_file) if path.exists()]
+    if left and not run.has_run:
+        raise ConfigError(
+            f"{run.path} holds {left[0]} of a run whose config.json is missing. Restore that, or "
+            "choose another --run_dir."
         )
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -14,8 +15,11 @@ import filelock
 from quatre_tf.atomic_files import write_text
 from quatre_tf.data.graph import Graph, stored_fingerprint
 from quatre_tf.errors import ConfigError, DataError
-from quatre_tf.runs.best_model import BEST_MODEL, GRAPH
+from quatre_tf.paths import BEST_MODEL, CONFIG, GRAPH
 from trainers.training.config import TrainConfig
+
+_LOCK = ".lock"
+_INDEX = re.compile(r"ckpt-(\d+)\.index")
 
 
 class RunDirectory:
@@ -27,10 +31,12 @@ class RunDirectory:
 
     def __init__(self, path: pathlib.Path):
         self.path = path
-        self.config_file = path / "config.json"
+        self.config_file = path / CONFIG
         self.metrics_file = path / "metrics.jsonl"
         self.test_metrics_file = path / "test_metrics.json"
         self.checkpoints = path / "checkpoints"
+        # The settings that the checkpoints are of; people edit the other file.
+        self.trained_config_file = self.checkpoints / CONFIG
         self.tensorboard = path / "tensorboard"
         self.saved_model = path / "saved_model"
         self.graph = path / GRAPH
@@ -43,8 +49,23 @@ class RunDirectory:
     @property
     def is_untrained(self) -> bool:
         """Whether there is nothing to go on from: a run that was killed as it began."""
-        is_saved = any(self.checkpoints.glob("*.index"))
-        return not is_saved and not (self.path / BEST_MODEL).exists()
+        return not self.checkpoint_steps and not (self.path / BEST_MODEL).exists()
+
+    @property
+    def checkpoint_steps(self) -> list[int]:
+        """The steps of the checkpoints, the last first."""
+        found = [_INDEX.fullmatch(path.name) for path in self.checkpoints.glob("ckpt-*.index")]
+        return sorted((int(match[1]) for match in found if match), reverse=True)
+
+    def check_kinds(self) -> None:
+        """Raises DataError where a file of a run is something else, or a folder of it is."""
+        others = (self.path / name for name in (_LOCK, "calibration.json"))
+        for path in (self.config_file, self.metrics_file, self.test_metrics_file, *others):
+            if path.exists() and not path.is_file():
+                raise DataError(f"{path} is not a file, as a run has it. Move it away.")
+        for path in (self.checkpoints, self.path / "best", self.tensorboard, self.graph):
+            if path.exists() and not path.is_dir():
+                raise DataError(f"{path} is not a folder, as a run has it. Move it away.")
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -56,7 +77,8 @@ class RunDirectory:
         if self.path.exists() and not self.path.is_dir():
             raise ConfigError(f"{self.path} is a file. Expected the folder of a run as --run_dir.")
         self.path.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(self.path / ".lock")
+        self.check_kinds()
+        lock = filelock.FileLock(self.path / _LOCK)
         try:
             lock.acquire(timeout=0)
         except filelock.Timeout as error:
@@ -75,6 +97,9 @@ class RunDirectory:
         """
         if not self.has_run:
             self._save_graph(graph)
+        if self.is_untrained:
+            self.checkpoints.mkdir(exist_ok=True)
+            write_text(self.trained_config_file, config.to_json())
         write_text(self.config_file, config.to_json())
         return dataclasses.replace(graph, folder=self.graph)
 

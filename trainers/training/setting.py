@@ -1,12 +1,13 @@
 """How a setting of `TrainConfig` is declared, and what is checked of its values."""
 
 import dataclasses
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from quatre_tf.errors import ConfigError
 
+# Normal numbers of float32, in which TensorFlow computes: smaller ones are taken for 0.
+_SMALLEST, _LARGEST = 2.0**-126, (2 - 2.0**-23) * 2.0**127
 # Of the flags, in the order of --help.
 GROUPS = ("data", "run", "model", "recipe", "regularization", "advanced")
 
@@ -82,8 +83,8 @@ def check_value(field: dataclasses.Field, value: Any) -> None:
     if declared.at_most is not None:
         expect(value <= declared.at_most, field.name, f"at most {declared.at_most}", value)
     if field.type is float:
-        # JSON may hold an integer that is too large for a float.
-        expect(abs(value) <= sys.float_info.max, field.name, "a finite number", value)
+        expect(abs(value) <= _LARGEST, field.name, f"at most {_LARGEST:g}", value)
+        expect(not 0 < abs(value) < _SMALLEST, field.name, f"at least {_SMALLEST:g}, or 0", value)
 
 
 def expect(is_right: bool, name: str, expectation: str, value: Any) -> None:

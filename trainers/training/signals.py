@@ -25,6 +25,15 @@ def preemptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def reinstall_handlers() -> None:
+    """Makes SIGTERM mean again what Python was told: TensorFlow's clusters take it for themselves.
+
+    Call it after a strategy was made.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+
+
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
     """Lets Ctrl-C and SIGTERM wait until the block is done; then the first that came counts.

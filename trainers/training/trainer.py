@@ -28,7 +28,7 @@ class Progress:
 
     @property
     def is_finite(self) -> bool:
-        """Whether training is sane: NaN or infinity anywhere shows in one of the three."""
+        """Whether all three are finite; they do not show what the last update did."""
         return bool(np.all(np.isfinite([self.loss, self.regularization, self.gradient_norm])))
 
 
@@ -113,6 +113,12 @@ class Trainer:
         found = [self.optimizer.slots(table) for table in self._variables]
         return {name: [slots[name] for slots in found] for name in found[0]}
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether a checkpoint would hold finite numbers only: one sum per variable shows it."""
+        sums = [tf.reduce_sum(tf.convert_to_tensor(v)) for v in tf.nest.flatten(self.state)]
+        return bool(np.all(np.isfinite([value.numpy() for value in sums])))
+
     def rewind(self) -> None:
         """Continues with batch `step`; call it after a checkpoint was restored."""
         start, num_parts = int(self.step.numpy()), self._strategy.num_replicas_in_sync
@@ -163,21 +169,26 @@ def make_model(config: TrainConfig, graph: Graph) -> KGEModel:
     Raises:
         ConfigError: The model's own settings do not fit it.
     """
+    try:
+        return KGEModel(**model_arguments(config, graph))
+    except ValueError as error:
+        raise ConfigError(f"--model={config.model}: {error}") from error
+
+
+def model_arguments(config: TrainConfig, graph: Graph) -> dict[str, Any]:
+    """Returns the arguments of `KGEModel` that the settings stand for."""
     initializer: Any = "glorot_uniform"
     if config.init_scale:
         initializer = keras.initializers.RandomNormal(stddev=config.init_scale)
-    try:
-        return KGEModel(
-            graph.num_entities,
-            graph.num_relations,
-            config.embedding_dim,
-            config.model,
-            config.reciprocal,
-            initializer,
-            config.model_options,
-        )
-    except ValueError as error:
-        raise ConfigError(f"--model={config.model}: {error}") from error
+    return {
+        "num_entities": graph.num_entities,
+        "num_relations": graph.num_relations,
+        "embedding_dim": config.embedding_dim,
+        "score_function": config.model,
+        "reciprocal": config.reciprocal,
+        "embeddings_initializer": initializer,
+        "options": config.model_options,
+    }
 
 
 def _make_optimizer(config: TrainConfig, last_step: tf.Variable) -> SparseOptimizer:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from quatre_tf.atomic_files import write_text
-from quatre_tf.runs.best_model import BEST_MODEL
+from quatre_tf.paths import BEST_MODEL
 from trainers.reporting.training_log import VALID, best_record, read_records
 from trainers.training.config import TrainConfig
 from trainers.training.run_directory import RunDirectory

@@ -9,7 +9,8 @@ import urllib.request
 import pytest
 
 from quatre_tf.errors import ConfigError
-from quatre_tf.runs.best_model import GRAPH, save_best
+from quatre_tf.paths import GRAPH
+from quatre_tf.runs.best_model import save_best
 from tests import commands
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.explorer import server

@@ -32,7 +32,7 @@ def folder(trainer, tmp_path):
 
 
 def fill(trainer, step):
-    trainer.step.assign(max(step, 0))
+    trainer.step.assign(max(0, step))
     table = trainer.model.entities.embeddings
     table.assign(tf.fill(table.shape, float(step)))
 
@@ -69,6 +69,16 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(folder, trainer, how, 
     damage(folder, "ckpt-30", how)
     assert restored(folder, trainer) == 20
     assert "Going on from ckpt-20. Cannot read ckpt-30: " in capsys.readouterr().err
+
+
+def test_a_checkpoint_with_nan_gives_way_to_the_one_before(folder, trainer, capsys):
+    checkpoints = Checkpoints(folder, trainer, RunState())
+    checkpoints.restore()
+    fill(trainer, np.nan)
+    trainer.step.assign(40)
+    checkpoints.save()
+    assert restored(folder, trainer) == 30
+    assert "Cannot read ckpt-40: it holds NaN or infinite values" in capsys.readouterr().err
 
 
 def test_without_its_index_a_checkpoint_is_none(folder, trainer):

@@ -1,0 +1,136 @@
+"""Runs whose system calls fail at random, and what is left of them.
+
+python -m tests.faults.inject --runs=2000
+
+Each run trains, ranks and exports a tiny graph. Opening, reading, writing, syncing, renaming and
+removing its files fails at random with ENOSPC, EIO or EINTR, or takes half of the bytes. After up
+to three such attempts the run is resumed on a disk that works. It has to end with an error in one
+line, or with the figures and the weights of a run that met nothing.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+_SOURCE = pathlib.Path(__file__).with_name("faults.c")
+_ATTEMPTS = 3
+# Faults per million calls. A run makes some thousand calls.
+_RATES = (200, 1000, 5000)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--first_seed", type=int, default=1)
+    options = parser.parse_args()
+    if "QUATRE_FAULTS" not in os.environ:
+        sys.exit(_with_library(sys.argv[1:]))
+    # The runs' own lines are of no interest.
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open(os.devnull, "w", encoding="utf-8") as nothing,
+        contextlib.redirect_stdout(nothing),
+    ):
+        sys.exit(_inject(pathlib.Path(folder), options.first_seed, options.runs))
+
+
+def _with_library(arguments):
+    """Compiles the library and starts this program again with it; returns the exit code."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = os.path.join(folder, "faults.so")
+        compiler = os.environ.get("CC", "cc")
+        flags = ["-shared", "-fPIC", "-O2", "-Wall", "-o", library, str(_SOURCE), "-ldl"]
+        subprocess.run([compiler, *flags], check=True)
+        environment = os.environ | {"LD_PRELOAD": library, "QUATRE_FAULTS": library}
+        # The writer of summaries tells its errors there.
+        environment["TF_CPP_MIN_LOG_LEVEL"] = "3"
+        command = [sys.executable, "-m", "tests.faults.inject", *arguments]
+        return subprocess.run(command, env=environment, check=False).returncode
+
+
+def _inject(folder, first_seed, runs):
+    from trainers.training.config import TrainConfig
+    from trainers.training.fitting import fit
+
+    library = ctypes.CDLL(os.environ["QUATRE_FAULTS"])
+    library.arm.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint]
+    config = TrainConfig(
+        str(_tiny_graph(folder / "graph")),
+        embedding_dim=4,
+        num_negatives=2,
+        batch_size=8,
+        steps_per_epoch=5,
+        epochs=2,
+        validate_every=1,
+    )
+    fit(config, folder / "whole")
+    outcomes = {"whole": 0, "refused": 0, "wrong": 0}
+    injected = 0
+    for seed in range(first_seed, first_seed + runs):
+        run_dir = folder / "run"
+        outcome, count = _one_run(config, run_dir, folder / "whole", library, seed)
+        outcomes[outcome] += 1
+        injected += count
+        shutil.rmtree(run_dir, ignore_errors=True)
+    sys.stderr.write(f"{runs} runs, {injected} faults: {outcomes}\n")
+    return int(outcomes["wrong"] > 0)
+
+
+def _one_run(config, run_dir, whole, library, seed):
+    """Returns how the run ended, and the number of faults."""
+    from quatre_tf.errors import DataError
+    from tests.trainers.training.survival import assert_same_run
+    from trainers.training.fitting import fit
+    from trainers.training.run_directory import RunDirectory
+
+    injected, errors = 0, []
+    for attempt in range(_ATTEMPTS + 1):
+        works = attempt == _ATTEMPTS
+        error = None
+        if not works:
+            rate = _RATES[seed % len(_RATES)]
+            library.arm(os.fsencode(run_dir), 10 * seed + attempt, rate)
+        try:
+            fit(config, run_dir, resume=RunDirectory(run_dir).has_run)
+        except DataError as refusal:
+            error = refusal
+            if "\n" in str(refusal):
+                return "wrong", injected
+        except Exception:
+            library.disarm()
+            sys.stderr.write(f"seed {seed}, attempt {attempt}:\n{traceback.format_exc()}")
+            return "wrong", injected
+        finally:
+            injected += library.disarm()
+        errors.append(str(error))
+        if error is None:
+            break
+    if error is not None:
+        sys.stderr.write(f"seed {seed} refused: {errors}\n")
+        return "refused", injected
+    try:
+        assert_same_run(run_dir, whole)
+    except Exception:
+        sys.stderr.write(f"seed {seed}, after {errors}:\n{traceback.format_exc()}")
+        return "wrong", injected
+    return "whole", injected
+
+
+def _tiny_graph(folder):
+    folder.mkdir()
+    facts = [f"p{i}\tparent_of\tp{2 * i + 1}\n" for i in range(12)]
+    facts += [f"p{2 * i + 1}\tchild_of\tp{i}\n" for i in range(12)]
+    for split, lines in (("train", facts[:20]), ("valid", facts[20:22]), ("test", facts[22:])):
+        (folder / f"{split}.txt").write_text("".join(lines))
+    return folder
+
+
+if __name__ == "__main__":
+    main()

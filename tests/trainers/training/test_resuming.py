@@ -1,0 +1,120 @@
+"""What --resume needs is checked first: nothing is trained for hours and lost at the end."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from quatre_tf.errors import ConfigError, DataError
+from trainers.training.fitting import train
+from trainers.training.resuming import check_resumable
+from trainers.training.run_directory import RunDirectory
+
+ROOT = pathlib.Path(__file__).parents[3]
+
+
+@pytest.fixture
+def whole(config, tmp_path):
+    """A run of two epochs with two validations, and its settings."""
+    config = dataclasses.replace(config, epochs=2, validate_every=1)
+    train(config, tmp_path / "whole")
+    return config, tmp_path / "whole"
+
+
+def edit(run_dir, **changes):
+    path = run_dir / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def as_folder(name):
+    def replace(run_dir):
+        (run_dir / name).unlink(missing_ok=True)
+        (run_dir / name).mkdir()
+
+    return replace
+
+
+def append(name, data):
+    def write(run_dir):
+        with (run_dir / name).open("ab") as file:
+            file.write(data)
+
+    return write
+
+
+def flip(run_dir):
+    path = run_dir / "best" / "model.keras"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+BEST = "best/model.keras: "
+DAMAGES = [
+    (lambda run: edit(run, seed=4), "config.json was changed .*: seed was 3, is 4. Change it back"),
+    (lambda run: edit(run, learning_rate=0.2, l2=0.5), "l2 was 0.01, is 0.5"),
+    (lambda run: shutil.rmtree(run / "best"), f"{BEST}.*No such file"),
+    (lambda run: os.truncate(run / "best" / "model.keras", 1000), f"{BEST}File is not a zip"),
+    (flip, f"{BEST}.* is damaged. Restore it"),
+    (append("metrics.jsonl", b"what\n"), r"metrics.jsonl:\d+: expected a record .*'what'"),
+    (append("metrics.jsonl", b'{"step": 1}\n'), r"metrics.jsonl:\d+: expected a record"),
+    (append("metrics.jsonl", b"\xff\n"), "Cannot read .*metrics.jsonl"),
+    (append("metrics.jsonl", b"[" * 10**5 + b"\n"), r"metrics.jsonl:\d+: expected a record"),
+    (append("test_metrics.json", b'{"split": "te'), "test_metrics.json: expected the results"),
+    (append("test_metrics.json", b"[" * 10**5), "test_metrics.json: expected the results"),
+    *[
+        (as_folder(name), f"{name} is not a file, as a run has it. Move it away.")
+        for name in ("metrics.jsonl", "test_metrics.json", ".lock", "calibration.json")
+    ],
+    (lambda run: [p.unlink() for p in run.glob("checkpoints/ckpt*")], "There is no checkpoint"),
+]
+
+
+def test_what_is_missing_or_damaged_is_found_at_once(whole, tmp_path):
+    config, run_dir = whole
+    check_resumable(RunDirectory(run_dir), config)
+    for number, (damage, message) in enumerate(DAMAGES):
+        copy = shutil.copytree(run_dir, tmp_path / str(number))
+        damage(copy)
+        run = RunDirectory(copy)
+        with pytest.raises(DataError, match=message):
+            check_resumable(run, type(config).from_file(run.config_file))
+
+
+def test_a_run_cannot_end_before_what_it_has_done(whole):
+    config, run_dir = whole
+    before = (run_dir / "config.json").read_text()
+    shorter = dataclasses.replace(config, epochs=1)
+    with pytest.raises(ConfigError, match=r"--epochs must be at least 2, .* Received: 1."):
+        train(shorter, run_dir, resume=True)
+    assert (run_dir / "config.json").read_text() == before
+    budget = dataclasses.replace(config, budget_minutes=1e-9)
+    with pytest.raises(ConfigError, match=r"--budget_minutes must be at least .* Received: 1e-09"):
+        train(budget, run_dir, resume=True)
+
+
+def test_parts_of_another_run_are_not_written_to(whole):
+    config, run_dir = whole
+    (run_dir / "config.json").unlink()
+    with pytest.raises(ConfigError, match=r"holds metrics.jsonl of a run whose config.json is"):
+        train(config, run_dir)
+
+
+def test_it_needs_no_tensorflow(whole):
+    _, run_dir = whole
+    edit(run_dir, seed=4)
+    code = (
+        "import sys, runpy; sys.modules['tensorflow'] = None; sys.modules['keras'] = None;"
+        f"sys.argv = ['fit', '--run_dir={run_dir}', '--resume'];"
+        "runpy.run_module('trainers.fit', run_name='__main__')"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 1
+    assert result.stderr.startswith("error: config.json was changed since ")
