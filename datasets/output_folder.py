@@ -1,11 +1,12 @@
 """The folder that `quatre prepare` writes: it appears whole, and no file of others is deleted."""
 
+import errno
 import os
 import pathlib
 import secrets
 from collections.abc import Callable
 
-from quatre_tf.atomic_files import partial_folder
+from quatre_tf.atomic_files import locked, partial_folder
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.errors import DataError
 
@@ -64,23 +65,25 @@ class OutputFolder:
             parent.mkdir(parents=True, exist_ok=True)
             with partial_folder(parent) as fresh:
                 write(fresh)
-                old = self._set_aside()
-                try:
-                    # The system refuses this where a file has appeared.
-                    fresh.rename(self._path)
-                except BaseException:
-                    if old:
-                        old.rename(self._path)
-                    raise
+                # No other call takes the place between the two renames.
+                with locked(parent):
+                    old = self._set_aside()
+                    try:
+                        # The system refuses this where a file has appeared.
+                        fresh.rename(self._path)
+                    except BaseException:
+                        if old:
+                            old.rename(self._path)
+                        raise
             if old:
                 for name in self._held:
                     (old / name).unlink()
                 # Not removed with what is in it: that would be somebody else's.
                 old.rmdir()
         except OSError as error:
-            if self._held or not os.path.isdir(self._path) or not _files(self._path):
-                raise DataError(f"Cannot write {self._path}: {error}.") from error
-            raise self._changed() from error
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                raise self._changed() from error
+            raise DataError(f"Cannot write {self._path}: {error}.") from error
 
     def _set_aside(self) -> pathlib.Path | None:
         """Renames an earlier data set, if it is still the one that was found."""

@@ -75,9 +75,8 @@ def partial_folder(parent: pathlib.Path) -> Iterator[pathlib.Path]:
         OSError: The disk does not take it.
     """
     with contextlib.ExitStack() as in_use:
-        with contextlib.ExitStack() as setup:
-            # One process at a time: a new folder is not locked yet.
-            _lock(parent, setup, wait=True)
+        # One process at a time: a new folder is not locked yet.
+        with locked(parent):
             for left in parent.glob(f"{_PARTIAL}*"):
                 with contextlib.ExitStack() as removal:
                     if _lock(left, removal, wait=False):
@@ -89,6 +88,14 @@ def partial_folder(parent: pathlib.Path) -> Iterator[pathlib.Path]:
         folder = outer / "folder"
         folder.mkdir()
         yield folder
+
+
+@contextlib.contextmanager
+def locked(folder: pathlib.Path) -> Iterator[None]:
+    """Makes other processes wait that lock the folder too, where its disk has locks."""
+    with contextlib.ExitStack() as held:
+        _lock(folder, held, wait=True)
+        yield
 
 
 def _lock(folder: pathlib.Path, held: contextlib.ExitStack, wait: bool) -> bool:

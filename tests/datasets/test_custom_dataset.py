@@ -9,6 +9,7 @@ import pytest
 
 from datasets import catalog, custom_dataset
 from datasets.custom_dataset import Source, prepare
+from datasets.output_folder import OutputFolder
 from datasets.readers.input_files import find_files, read_files
 from datasets.readers.text_format import Format
 from datasets.splitting import SplitOptions
@@ -181,7 +182,7 @@ def test_what_cannot_be_replaced_comes_back(tmp_path, monkeypatch):
     rename = pathlib.Path.rename
 
     def renamed(path, target):
-        if path.name == "fresh":
+        if path.name == "folder":
             raise OSError("disk full")
         return rename(path, target)
 
@@ -283,3 +284,33 @@ def test_an_input_that_is_no_regular_file(tmp_path):
     for path in (tmp_path / "facts.csv", tmp_path):
         with pytest.raises(DataError, match=r"facts\.csv is a pipe, not a regular file"):
             read_files(find_files(path), Format())
+
+
+def test_of_two_that_replace_a_data_set_one_waits(tmp_path, monkeypatch):
+    """Between the two renames of the first the place is free: the second must not take it."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.json").write_text("before")
+    first, second = (OutputFolder(tmp_path / "out", tmp_path / "in", True) for _ in range(2))
+    set_aside, errors = OutputFolder._set_aside, []
+
+    def publish_second():
+        with pytest.raises(DataError) as caught:
+            second.publish(lambda folder: (folder / "report.json").write_text("second"))
+        errors.append(str(caught.value))
+
+    rival = threading.Thread(target=publish_second)
+
+    def disturbed(folder):
+        old = set_aside(folder)
+        if folder is first:
+            rival.start()
+            rival.join(timeout=0.3)
+            assert rival.is_alive()
+        return old
+
+    monkeypatch.setattr(OutputFolder, "_set_aside", disturbed)
+    first.publish(lambda folder: (folder / "report.json").write_text("first"))
+    rival.join()
+    assert "has changed since this program began to read" in errors[0]
+    assert (tmp_path / "out" / "report.json").read_text() == "first"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

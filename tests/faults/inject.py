@@ -8,7 +8,6 @@ to three such attempts the run is resumed on a disk that works. It has to end wi
 line, or with the figures and the weights of a run that met nothing.
 """
 
-import argparse
 import contextlib
 import ctypes
 import os
@@ -19,26 +18,31 @@ import sys
 import tempfile
 import traceback
 
+from absl import flags
+
+from datasets.program import run_program
+
 _SOURCE = pathlib.Path(__file__).with_name("faults.c")
 _ATTEMPTS = 3
 # Faults per million calls. A run makes some thousand calls.
 _RATES = (200, 1000, 5000)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--first_seed", type=int, default=1)
-    options = parser.parse_args()
+_RUNS = flags.DEFINE_integer("runs", 20, "How many.")
+_FIRST_SEED = flags.DEFINE_integer("first_seed", 1, "Of the first run; each has the next.")
+
+
+def main(argv):
+    del argv
     if "QUATRE_FAULTS" not in os.environ:
-        sys.exit(_with_library(sys.argv[1:]))
+        return _with_library(sys.argv[1:])
     # The runs' own lines are of no interest.
     with (
         tempfile.TemporaryDirectory() as folder,
         open(os.devnull, "w", encoding="utf-8") as nothing,
         contextlib.redirect_stdout(nothing),
     ):
-        sys.exit(_inject(pathlib.Path(folder), options.first_seed, options.runs))
+        return _inject(pathlib.Path(folder), _FIRST_SEED.value, _RUNS.value)
 
 
 def _with_library(arguments):
@@ -133,4 +137,4 @@ def _tiny_graph(folder):
 
 
 if __name__ == "__main__":
-    main()
+    run_program(main)

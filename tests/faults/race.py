@@ -6,7 +6,6 @@ All of them do the same in the same folders. Of those that prepare a data set or
 wins and the others say why not; every export is a whole version.
 """
 
-import argparse
 import collections
 import os
 import pathlib
@@ -16,8 +15,11 @@ import tempfile
 import time
 import traceback
 
+from absl import flags
+
 from datasets import catalog
 from datasets.custom_dataset import Source, prepare
+from datasets.program import run_program
 from quatre_tf.errors import DataError
 from saved_models.versions import publish_version
 from tests.commands import FORKED
@@ -28,20 +30,21 @@ from trainers.training.run_directory import RunDirectory
 _FACTS = 200
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--processes", type=int, default=8)
-    options = parser.parse_args()
+_MINUTES = flags.DEFINE_float("minutes", 1.0, "How long.")
+_PROCESSES = flags.DEFINE_integer("processes", 8, "How many.")
+
+
+def main(argv):
+    del argv
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         facts = [f"p{i % 40}\tr{i // 40}\tp{(i * 7 + 1) % 40}\n" for i in range(_FACTS)]
         (folder / "facts.tsv").write_text("".join(facts))
         outcomes = FORKED.Queue()
-        deadline = time.monotonic() + 60 * options.minutes
+        deadline = time.monotonic() + 60 * _MINUTES.value
         started = [
             FORKED.Process(target=_compete, args=(folder, number, deadline, outcomes))
-            for number in range(options.processes)
+            for number in range(_PROCESSES.value)
         ]
         for process in started:
             process.start()
@@ -52,7 +55,8 @@ def main():
     for outcome, count in sorted(counts.items()):
         sys.stderr.write(f"{count:6} {outcome}\n")
     problems += [outcome for outcome in counts if "UNEXPECTED" in outcome]
-    sys.exit("\n".join(problems))
+    sys.stderr.write("".join(f"{problem}\n" for problem in problems))
+    return int(bool(problems))
 
 
 def _compete(folder, number, deadline, outcomes):
@@ -91,7 +95,8 @@ def _train(folder):
 
 def _problems(folder):
     """Returns what is not as a single process would have left it."""
-    problems = [f"{path} was left" for path in folder.rglob("*partial*")]
+    left = [*folder.rglob("*partial*"), *folder.glob(".*.old")]
+    problems = [f"{path} was left." for path in left]
     graph = catalog.load(str(folder / "data"))
     if len(graph.known) != _FACTS:
         problems.append(f"The data set has {len(graph.known)} triples, expected {_FACTS}.")
@@ -106,4 +111,4 @@ def _problems(folder):
 
 
 if __name__ == "__main__":
-    main()
+    run_program(main)
