@@ -8,9 +8,11 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.layers.embedding import Embedding, serialize_initializer
+from quatre_tf.layers.enumerated_heads import EnumeratedHeads, enumerating_queries
 from quatre_tf.layers.registry import make_score_function, score_function_class
 from quatre_tf.layers.score_function import ScoreFunction
 from quatre_tf.poincare import keep_in_ball
+from quatre_tf.similarities import Similarity
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, describe
 
@@ -119,12 +121,15 @@ class KGEModel(keras.Model):
                 f"{' with reciprocal relations' if self.reciprocal else ''}. Received: "
                 f"num_relations={layer.num_relations}, embedding_dim={layer.embedding_dim}."
             )
-        if not (self.reciprocal or layer.has_head_queries):
-            raise ValueError(
-                f"{type(layer).__name__} predicts heads through reciprocal relations only. "
-                "Expected reciprocal=True. Received: reciprocal=False."
-            )
         return layer
+
+    @property
+    def has_head_queries(self) -> bool:
+        """Whether a query for heads is compared with entity rows as one for tails is.
+
+        Otherwise every entity makes a query (`EnumeratedHeads`), which is too slow for training.
+        """
+        return self.reciprocal or self.score_function.has_head_queries
 
     def build(self, input_shape: Any = None) -> None:
         """Creates all tables; the shape of the triples does not matter."""
@@ -151,20 +156,32 @@ class KGEModel(keras.Model):
         ids = tf.concat([heads, tails], axis=0)
         head, tail = tf.split(gather_distinct(self.entities.lookup, ids), 2)
         folded = self.score_function.folded(relations)
-        queries = self.score_function.tail_queries(head, folded)
+        queries = self._encode(self.score_function.tail_queries(head, folded))
         return self.score_function.similarity.pairs(queries, tail)
 
     def tail_queries(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
         """Returns the queries `[batch, width]` of (head, relation, ?)."""
         folded = self.score_function.folded(relations)
-        return self.score_function.tail_queries(self.entities.lookup(heads), folded)
+        return self._encode(self.score_function.tail_queries(self.entities.lookup(heads), folded))
 
     def head_queries(self, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
         """Returns the queries `[batch, width]` of (?, relation, tail)."""
         if self.reciprocal:
             return self.tail_queries(tails, relations + self.num_relations)
-        folded = self.score_function.folded(relations)
-        return self.score_function.head_queries(self.entities.lookup(tails), folded)
+        rows, folded = self.entities.lookup(tails), self.score_function.folded(relations)
+        if not self.has_head_queries:
+            return enumerating_queries(rows, folded)
+        return self._encode(self.score_function.head_queries(rows, folded))
+
+    def similarity(self, side: str) -> Similarity:
+        """Returns how the queries for a side, `head` or `tail`, are compared with entity rows."""
+        function = self.score_function
+        if side == "head" and not self.has_head_queries:
+            return EnumeratedHeads(function, lambda: function.shared_weights)
+        return function.similarity
+
+    def _encode(self, queries: tf.Tensor) -> tf.Tensor:
+        return self.score_function.encode(queries, self.score_function.shared_weights)[0]
 
     def score_tails(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
         """Returns `[batch, num_entities]`: the score of every entity as the tail.
@@ -182,7 +199,7 @@ class KGEModel(keras.Model):
             ValueError: In eager execution, an id is out of range.
         """
         self._check_ids(relations=relations, tails=tails)
-        return self.score_candidates(self.head_queries(relations, tails))
+        return self.score_candidates(self.head_queries(relations, tails), "head")
 
     def _check_ids(self, **ids: tf.Tensor) -> None:
         for name, values in ids.items():
@@ -196,16 +213,17 @@ class KGEModel(keras.Model):
                     f"{low if low < 0 else high}."
                 )
 
-    def score_candidates(self, queries: tf.Tensor) -> tf.Tensor:
+    def score_candidates(self, queries: tf.Tensor, side: str = "tail") -> tf.Tensor:
         """Returns `[batch, num_entities]`: queries `[batch, width]` against the entity table."""
         table = tf.convert_to_tensor(self.entities.embeddings.value)
-        return tf.transpose(self.score_function.similarity.tile(table, queries))
+        return tf.transpose(self.similarity(side).tile(table, queries))
 
     def tables(self) -> dict[str, np.ndarray]:
         """Returns the embeddings by name.
 
         They are `[num_entities, ...]` for `entity_tables` of the score function, which begin with
-        `entity`, `[num_relations, ...]` for its `relation_tables`, and its `dense_tables`.
+        `entity`, `[num_relations, ...]` for its `relation_tables`, then its `dense_tables` and
+        `statistics`.
         """
         function = self.score_function
         shapes = function.entity_tables()
@@ -215,9 +233,11 @@ class KGEModel(keras.Model):
             name: np.reshape(part, [-1, *shape])
             for (name, shape), part in zip(shapes.items(), columns, strict=True)
         }
-        dense, shapes = function.dense_tables(), function.weight_shapes()
+        shapes = function.relation_tables()
         relations = {
-            name: np.reshape(table.numpy(), [*([] if name in dense else [-1]), *shapes[name]])
+            name: np.reshape(table.numpy(), [-1, *shapes[name]])
+            if name in shapes
+            else table.numpy()
             for name, table in function.tables.items()
         }
         return {**entities, **relations}

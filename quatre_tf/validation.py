@@ -25,6 +25,13 @@ def check_positive(name: str, value: Any, most: float = math.inf) -> int:
     return value
 
 
+def check_rate(name: str, value: Any) -> float:
+    """Returns `value` when it is a number in [0, 1), else raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise ValueError(f"`{name}` must be a number from 0 to below 1. {describe(name, value)}")
+    return value
+
+
 def check_choice(name: str, value: T, choices: Sequence[T]) -> T:
     """Returns `value` when it is one of `choices`, else raises ValueError naming them."""
     if value not in choices:

@@ -11,10 +11,13 @@ import tensorflow as tf
 
 from quatre_tf.data.candidate_sets import constraint
 from quatre_tf.data.graph import Graph
+from quatre_tf.layers.enumerated_heads import EnumeratedHeads, enumerating_queries
+from quatre_tf.layers.score_function import Weights
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.counting import count_better, ranks_from_counts
 from quatre_tf.ranking.entity_lists import RankTargets, Tile
 from quatre_tf.ranking.tiles import CandidateTable, candidate_table, top_k
+from quatre_tf.similarities import Similarity
 from quatre_tf.validation import check_finite
 from saved_models.calibration import Calibration
 from saved_models.tables import AnswerTable, Names
@@ -69,17 +72,27 @@ class Scorer(tf.Module):
             "entities": tf.convert_to_tensor(model.entities.embeddings.value),
             "relations": function.folded(),
         }
-        for name, table in tables.items():
+        for name, table in {**tables, **function.shared_weights}.items():
             check_finite(name, table.numpy())
         self._table, self._folded = (
             tf.Variable(table, trainable=False, name=name) for name, table in tables.items()
         )
         self._norm = tf.Variable(candidate_table(tables["entities"]).norm, trainable=False)
+        self._shared = {
+            name: tf.Variable(weight, trainable=False, name=name)
+            for name, weight in function.shared_weights.items()
+        }
         self._num_relations, self._reciprocal = model.num_relations, model.reciprocal
         # The methods, not the layer, which must not be tracked.
         self._make_tail_queries = function.tail_queries
         self._make_head_queries = function.head_queries
+        self._encode_queries = function.encode
         self._similarity = function.similarity
+        self._enumerates_heads = not model.has_head_queries
+        self._head_similarity = function.similarity
+        if self._enumerates_heads:
+            self._make_head_queries = enumerating_queries
+            self._head_similarity = EnumeratedHeads(function, self._shared_weights)
         self._names, self._tails, self._heads = names, tails, heads
         self._calibration = calibration
 
@@ -102,7 +115,7 @@ class Scorer(tf.Module):
         heads, relations, status = self._resolve(head=head, relation=relation)
         queries = self._tail_queries(heads, relations)
         mask_scores = self._tails.mask_scores(relations, heads, filtered, type_constrained)
-        return self._predict(queries, relations, status, top_k, mask_scores)
+        return self._predict(self._similarity, queries, relations, status, top_k, mask_scores)
 
     @tf.function(input_signature=[_RELATION, _TAIL, *_OPTIONS])
     def predict_heads(
@@ -118,7 +131,9 @@ class Scorer(tf.Module):
         queries = self._head_queries(relations, tails)
         mask_scores = self._heads.mask_scores(relations, tails, filtered, type_constrained)
         triple_tails = tails if self._reciprocal else None
-        return self._predict(queries, relations, status, top_k, mask_scores, triple_tails)
+        return self._predict(
+            self._head_similarity, queries, relations, status, top_k, mask_scores, triple_tails
+        )
 
     @tf.function(input_signature=[_HEAD, _RELATION, _TAIL])
     def score_triples(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
@@ -133,7 +148,7 @@ class Scorer(tf.Module):
         heads, relations, tails, status = self._resolve(head=head, relation=relation, tail=tail)
         lists = self._tails.known_lists(relations, heads)
         queries = self._tail_queries(heads, relations)
-        return self._rank(queries, tails, self._tails.known_keys, lists, status)
+        return self._rank(self._similarity, queries, tails, self._tails.known_keys, lists, status)
 
     @tf.function(input_signature=[_HEAD, _RELATION, _TAIL])
     def rank_heads(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
@@ -141,7 +156,8 @@ class Scorer(tf.Module):
         heads, relations, tails, status = self._resolve(head=head, relation=relation, tail=tail)
         lists = self._heads.known_lists(relations, tails)
         queries = self._head_queries(relations, tails)
-        return self._rank(queries, heads, self._heads.known_keys, lists, status)
+        known_keys, similarity = self._heads.known_keys, self._head_similarity
+        return self._rank(similarity, queries, heads, known_keys, lists, status)
 
     def _resolve(self, **names: tf.Tensor) -> list[tf.Tensor]:
         """Returns the ids `[batch]` of each argument, 0 where unknown, and then the status."""
@@ -170,13 +186,20 @@ class Scorer(tf.Module):
 
     def _tail_queries(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
         folded = tf.gather(self._folded.read_value(), relations)
-        return self._make_tail_queries(self._rows(heads), folded)
+        return self._encode(self._make_tail_queries(self._rows(heads), folded))
 
     def _head_queries(self, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
         if self._reciprocal:
             return self._tail_queries(tails, self._num_relations + relations)
         folded = tf.gather(self._folded.read_value(), relations)
-        return self._make_head_queries(self._rows(tails), folded)
+        queries = self._make_head_queries(self._rows(tails), folded)
+        return queries if self._enumerates_heads else self._encode(queries)
+
+    def _encode(self, queries: tf.Tensor) -> tf.Tensor:
+        return self._encode_queries(queries, self._shared_weights())[0]
+
+    def _shared_weights(self) -> Weights:
+        return {name: weight.read_value() for name, weight in self._shared.items()}
 
     def _scores(self, heads: tf.Tensor, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
         """Returns the scores `[batch]` of triples of ids."""
@@ -185,6 +208,7 @@ class Scorer(tf.Module):
 
     def _predict(
         self,
+        similarity: Similarity,
         queries: tf.Tensor,
         relations: tf.Tensor,
         status: tf.Tensor,
@@ -198,7 +222,7 @@ class Scorer(tf.Module):
         with tf.control_dependencies([positive]):
             top = tf.identity(top)
         table = self._table.read_value()
-        scores, ids = top_k(self._similarity, table, queries, top, mask_scores, portable=True)
+        scores, ids = top_k(similarity, table, queries, top, mask_scores, portable=True)
         scores = tf.cast(scores, tf.float32)
         exhausted = scores == -np.inf
         ids = tf.where(exhausted, -1, ids)
@@ -222,6 +246,7 @@ class Scorer(tf.Module):
 
     def _rank(
         self,
+        similarity: Similarity,
         queries: tf.Tensor,
         targets: tf.Tensor,
         known_keys: tf.Tensor,
@@ -242,7 +267,7 @@ class Scorer(tf.Module):
                 targets[tf.newaxis, rows], known_keys, known_lists[rows], set_keys, set_lists
             )
             better, equal = count_better(
-                queries[rows], table, rank_targets, self._similarity, portable=True
+                queries[rows], table, rank_targets, similarity, portable=True
             )
             ranks = tf.concat([ranks, ranks_from_counts(better[0, 0], equal[0, 0])], axis=0)
         return _answer(status, rank=tf.cast(ranks, tf.float32))

@@ -20,6 +20,7 @@ class Case(NamedTuple):
         golden: Name of its file in `golden/systems`, None where there is none.
         scale: Standard deviation of random tables.
         tolerance: Of scores, relative and absolute.
+        dim: Embedding dimension of small models.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Case(NamedTuple):
     golden: str | None = None
     scale: float = 1.0
     tolerance: float = 1e-5
+    dim: int = 2
 
     def __str__(self):
         norm = self.options.get("norm")
@@ -59,6 +61,18 @@ CASES = [
     # Points of the unit ball.
     Case("murp", {}, "murp", scale=0.25, tolerance=1e-6),
     Case("convkb", {}, "convkb"),
+    # Dropout has tests of its own: tests/quatre_tf/layers/test_conve.py.
+    Case(
+        "conve",
+        {
+            "num_filters": 4,
+            "input_dropout": 0.0,
+            "feature_map_dropout": 0.0,
+            "hidden_dropout": 0.0,
+        },
+        "conve",
+        dim=6,
+    ),
 ]
 
 # What comes after the scores depends on the similarity alone: of cases with the same one, tests of
@@ -82,11 +96,16 @@ def golden(case):
     return tables, triples, *(arrays[name] for name in ("scores", "tail_scores", "head_scores"))
 
 
-def scores(case, tables, heads, relations, tails):
-    """f(h, r, t) of ids that broadcast, in float64 and from unfolded formulas."""
+def scores(case, tables, heads, relations, tails, training=False):
+    """f(h, r, t) of ids that broadcast, in float64 and from unfolded formulas.
+
+    In training, the pairs of heads and relations are a batch, of which moments are taken.
+    """
     tables = {name: np.asarray(table, np.float64) for name, table in tables.items()}
     h, t = tables["entity"][heads], tables["entity"][tails]
     ids = {"head_bias": heads, "tail_bias": tails}
+    if case.name == "conve":
+        return _conve(h, t, tables, tables["relation"][relations], tails, training)
     rows = {
         name: table if name in _SHARED else table[ids.get(name, relations)]
         for name, table in tables.items()
@@ -103,6 +122,13 @@ def _quaternions(h, t, options, relation, head_rotation=None, tail_rotation=None
     rows = [h, relation, t, head_rotation, tail_rotation]
     rows = [row if row is None else np.broadcast_to(row, (*shape, row.shape[-1])) for row in rows]
     return reference.scores(*rows)
+
+
+def random_tables(case, model, seed):
+    """Tables of the size of trained ones; variances are positive."""
+    rng = np.random.default_rng(seed)
+    tables = {name: rng.normal(0, case.scale, t.shape) for name, t in model.tables().items()}
+    return {name: abs(t) + 0.5 if name.endswith("_var") else t for name, t in tables.items()}
 
 
 def _complex(rows):
@@ -183,6 +209,42 @@ def _murp(h, t, options, relation, relation_diagonal, head_bias, tail_bias):
     difference = reference.moebius_sum(-h, _clamped(reference.moebius_sum(t, relation)))
     distance = 2 * np.arctanh(np.minimum(_length(difference)[..., 0], 1 - 1e-5))
     return head_bias + tail_bias - distance**2
+
+
+def _conve(h, t, tables, r, tails, training):
+    """Pixel by pixel; h and r broadcast against each other, and their query against t."""
+    h, r = np.broadcast_arrays(h, r)
+    height = max(n for n in range(1, h.shape[-1]) if h.shape[-1] % n == 0 and n * n <= h.shape[-1])
+    stacked = np.concatenate([h, r], axis=-1)
+    batch = stacked.reshape(-1, 2 * height, h.shape[-1] // height)
+
+    def normalize(name, x):
+        """Of channels in axis 1."""
+        axes = tuple(axis for axis in range(x.ndim) if axis != 1)
+        moments = [tables[f"{name}_running_{moment}"] for moment in ("mean", "var")]
+        if training:
+            moments = [x.mean(axes), x.var(axes)]
+        given = (*moments, tables[f"{name}_weight"], tables[f"{name}_bias"])
+        mean, variance, scale, offset = (
+            values.reshape([-1] + [1] * (x.ndim - 2)) for values in given
+        )
+        return (x - mean) / np.sqrt(variance + 1e-5) * scale + offset
+
+    x = normalize("hr2d_0", batch[:, np.newaxis])[:, 0]
+    filters, biases = tables["hr2d_2_weight"], tables["hr2d_2_bias"]
+    maps = np.stack(
+        [
+            [
+                np.einsum("bij,fij->bf", x[:, i : i + 3, j : j + 3], filters[:, 0]) + biases
+                for j in range(x.shape[2] - 2)
+            ]
+            for i in range(x.shape[1] - 2)
+        ]
+    )
+    maps = np.maximum(normalize("hr2d_3", np.transpose(maps, [2, 3, 0, 1])), 0)
+    dense = maps.reshape(len(maps), -1) @ tables["hr1d_0_weight"].T + tables["hr1d_0_bias"]
+    query = np.maximum(normalize("hr1d_2", dense), 0).reshape(h.shape)
+    return (query * t).sum(-1) + tables["tail_bias"][tails][..., 0]
 
 
 _SCORES = {

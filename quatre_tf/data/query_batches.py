@@ -79,6 +79,7 @@ class QueryBatches(Batches):
         Returns:
             entities, relations, counts: [size] int32, the queries and their numbers of answers;
             rows, targets: [answers] int32, all answers and the query of each;
+            seed: [2] int64, of the random numbers of the step, others in each part;
             with `num_candidates` also:
             candidates: [num_candidates] int32, distinct entities, ascending; the same in all parts;
             hits: [found, 2] int32: (query, place) of the answers that are among the candidates.
@@ -95,6 +96,7 @@ class QueryBatches(Batches):
             "counts": tf.cast(limits - starts, tf.int32),
             "rows": tf.cast(places.value_rowids(), tf.int32),
             "targets": tf.gather(self._targets, places.flat_values),
+            "seed": tf.random.experimental.stateless_fold_in(self._seed_of(step), first),
         }
         if self._num_candidates:
             found = _draw(self._num_candidates, self._num_entities, self._seed_of(-1 - step))

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import tensorflow as tf
 
-from quatre_tf.layers.score_function import ScoreFunction
+from quatre_tf.layers.score_function import ScoreFunction, Weights
 from quatre_tf.similarities import Similarity
 
 # Rows scored at once, and about the floats that are then held for each step of a formula: 16 MiB.
@@ -16,8 +16,8 @@ _FLOATS = 1 << 22
 class Pointwise(Similarity):
     """Scores pairs by a formula, in blocks of bounded size.
 
-    A query is `[given entity row | folded relation | side]`; side is 0 where tails are wanted and 1
-    where heads are.
+    A query is `[given entity row | folded relation | dense tables | side]`; side is 0 where tails
+    are wanted and 1 where heads are.
 
     Args:
         formula: `PointwiseScore.scores`.
@@ -140,7 +140,7 @@ class PointwiseScore(ScoreFunction):
 
         Args:
             heads: Entity rows `[batch, k, entity_width]`.
-            folded: `[batch, width]` of `fold`.
+            folded: `[batch, width]` of `fold`, then the dense tables; `unfold` takes it apart.
             tails: Entity rows `[batch, k, entity_width]`.
         """
         raise NotImplementedError
@@ -148,6 +148,17 @@ class PointwiseScore(ScoreFunction):
     def fold(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
         """Returns the rows of all tables side by side."""
         return tf.concat(rows, axis=-1)
+
+    def encode(
+        self, queries: tf.Tensor, weights: Weights, seed: tf.Tensor | None = None
+    ) -> tuple[tf.Tensor, Weights]:
+        """Returns `[given entity row | folded relation | dense tables | side]`."""
+        del seed
+        if not weights:
+            return queries, {}
+        flat = tf.concat([tf.reshape(weights[name], [-1]) for name in self.dense_tables()], axis=0)
+        shared = flat + tf.zeros_like(queries[..., :1])
+        return tf.concat([queries[..., :-1], shared, queries[..., -1:]], axis=-1), {}
 
     def tail_queries(self, heads: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
         """Returns `[h | folded relation | 0]`."""

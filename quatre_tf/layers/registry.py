@@ -46,6 +46,11 @@ SCORE_FUNCTIONS: dict[str, Entry] = {
     "transr": Entry("quatre_tf.layers.projections:TransR", {}, ("relation_dim",)),
     "stranse": Entry("quatre_tf.layers.projections:STransE", {}, ("norm",)),
     "murp": Entry("quatre_tf.layers.murp:MuRP"),
+    "conve": Entry(
+        "quatre_tf.layers.conve:ConvE",
+        {},
+        ("num_filters", "input_dropout", "feature_map_dropout", "hidden_dropout"),
+    ),
     "convkb": Entry("quatre_tf.layers.convkb:ConvKB", {}, ("num_filters",)),
 }
 

@@ -4,7 +4,7 @@ import functools
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import keras
 import numpy as np
@@ -15,6 +15,8 @@ from quatre_tf.poincare import keep_in_ball
 from quatre_tf.similarities import DOT, Similarity
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, check_table_dtype
+
+Weights: TypeAlias = Mapping[str, tf.Tensor]
 
 
 def compiled(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,12 +113,16 @@ class ScoreFunction(keras.layers.Layer):
         return {"relation": (self.entity_width,)}
 
     def dense_tables(self) -> dict[str, tuple[int, ...]]:
-        """Returns the shapes of the weights that all relations share, by name."""
+        """Returns the shapes of the trained weights that all relations share, by name."""
+        return {}
+
+    def statistics(self) -> dict[str, tuple[int, ...]]:
+        """Returns the shapes of the moving statistics of training, by name: no gradient."""
         return {}
 
     def weight_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Returns the shapes of `relation_tables`, then of `dense_tables`."""
-        return {**self.relation_tables(), **self.dense_tables()}
+        """Returns the shapes of `relation_tables`, `dense_tables` and `statistics`."""
+        return {**self.relation_tables(), **self.dense_tables(), **self.statistics()}
 
     @staticmethod
     def width_of(shape: tuple[int, ...]) -> int:
@@ -127,14 +133,16 @@ class ScoreFunction(keras.layers.Layer):
         """Returns what queries need of relations, `[k, width]`; by default their row.
 
         Args:
-            rows: `[k, floats]` of each table, in the order of `weight_shapes`; the weights that
-                relations share are the same in each row.
+            rows: `[k, floats]` of each of `relation_tables`.
         """
         return rows[0]
 
     def unfold(self, folded: tf.Tensor) -> list[tf.Tensor]:
-        """Returns the rows of each table in its shape, for rows that `fold` put side by side."""
-        shapes = list(self.weight_shapes().values())
+        """Returns the rows of each table in its shape, for rows that `fold` put side by side.
+
+        `PointwiseScore` puts the dense tables behind them.
+        """
+        shapes = [*self.relation_tables().values(), *self.dense_tables().values()]
         rows = tf.split(folded, [self.width_of(shape) for shape in shapes], axis=-1)
         return [tf.reshape(row, [-1, *shape]) for row, shape in zip(rows, shapes, strict=True)]
 
@@ -154,6 +162,22 @@ class ScoreFunction(keras.layers.Layer):
         """
         raise NotImplementedError
 
+    def encode(
+        self, queries: tf.Tensor, weights: Weights, seed: tf.Tensor | None = None
+    ) -> tuple[tf.Tensor, Weights]:
+        """Returns what candidates are compared with, by default the queries as they are.
+
+        Args:
+            queries: `[..., width]` of `tail_queries` or `head_queries`.
+            weights: Those of `dense_tables` and `statistics`, in their shapes.
+            seed: `[2]` int64, of the random numbers of a training step; None outside training.
+
+        Returns:
+            `[..., width]`; and in training the new values of `statistics`.
+        """
+        del weights, seed
+        return queries, {}
+
     @functools.cached_property
     def kind(self) -> tuple[type, str]:
         """What score functions with the same pure functions share: class and configuration."""
@@ -169,22 +193,35 @@ class ScoreFunction(keras.layers.Layer):
 
     @property
     def tables(self) -> dict[str, keras.Variable]:
-        """The tables by name, `[num_relations, floats]`, or `[1, floats]` of shared weights."""
+        """The tables by name, `[num_relations, floats]`, and the weights that relations share."""
         return dict(self._weights_by_name)
+
+    @property
+    def shared_weights(self) -> Weights:
+        """The values of `dense_tables` and `statistics`, as `encode` takes them."""
+        shared = self._weights_by_name.keys() - self.relation_tables().keys()
+        return {
+            name: tf.convert_to_tensor(weight.value)
+            for name, weight in self._weights_by_name.items()
+            if name in shared
+        }
 
     def build(self, input_shape: Any = None) -> None:
         """Creates the tables; the shape of the ids does not matter."""
-        dense = self.dense_tables()
+        per_relation, statistics = self.relation_tables(), self.statistics()
         for name, shape in self.weight_shapes().items():
-            width = self.width_of(shape)
+            rows = (self.num_relations, self.width_of(shape))
             table = self.add_weight(
                 name=name,
-                shape=(1 if name in dense else self.num_relations, width),
+                shape=rows if name in per_relation else shape,
                 initializer=self.table_initializer(name),
+                trainable=name not in statistics,
+                # Statistics are the same in all replicas.
+                aggregation="only_first_replica" if name in statistics else "none",
                 autocast=False,
             )
             if name in self.ball_tables:
-                keep_in_ball(table, width)
+                keep_in_ball(table, rows[1])
             self._weights_by_name[name] = table
         super().build(input_shape)
 
@@ -196,31 +233,40 @@ class ScoreFunction(keras.layers.Layer):
 
     def lookup(self, relation_ids: tf.Tensor) -> list[tf.Tensor]:
         """Returns the raw rows `[batch, floats]` of each table."""
-        dense = self.dense_tables()
         # Of the raw variable: `tf.gather` on a Keras variable copies the whole table.
         return [
-            tf.nn.embedding_lookup(
-                table.value, tf.zeros_like(relation_ids) if name in dense else relation_ids
-            )
-            for name, table in self._weights_by_name.items()
+            tf.nn.embedding_lookup(self._weights_by_name[name].value, relation_ids)
+            for name in self.relation_tables()
         ]
 
-    def table_gradients(
-        self, gradients: Sequence[tf.Tensor], relation_ids: tf.Tensor
-    ) -> list[tf.Tensor | tf.IndexedSlices]:
-        """Returns the gradient of each table for those of the rows of `lookup`.
+    def encode_in_training(
+        self, queries: tf.Tensor, seed: tf.Tensor | None
+    ) -> tuple[tf.Tensor, Callable[[tf.Tensor], tuple[tf.Tensor, list[tf.Tensor]]]]:
+        """Encodes queries with the weights of the layer, and updates `statistics`.
 
         Args:
-            gradients: `[k, floats]` of each table.
-            relation_ids: `[k]`, distinct.
+            queries: `[..., width]`.
+            seed: As of `encode`.
+
+        Returns:
+            The encoded queries, and a function that returns the gradients of queries and of
+            `dense_tables` for that of the encoded queries.
         """
-        dense = self.dense_tables()
-        return [
-            tf.reduce_sum(gradient, axis=0, keepdims=True)
-            if name in dense
-            else tf.IndexedSlices(gradient, relation_ids)
-            for name, gradient in zip(self.weight_shapes(), gradients, strict=True)
-        ]
+        weights, names = self.shared_weights, list(self.dense_tables())
+        sources = [queries, *(weights[name] for name in names)]
+        with tf.GradientTape() as tape:
+            tape.watch(sources)
+            encoded, statistics = self.encode(queries, weights, seed)
+        for name, value in statistics.items():
+            self._weights_by_name[name].assign(value)
+
+        def gradients(upstream: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
+            if not names:
+                return upstream, []
+            of_queries, *of_weights = tape.gradient(encoded, sources, output_gradients=upstream)
+            return of_queries, of_weights
+
+        return encoded, gradients
 
     def folded(self, relation_ids: tf.Tensor | None = None) -> tf.Tensor:
         """Returns `fold` of some relations, each folded once, or of all of them."""
@@ -234,7 +280,7 @@ class ScoreFunction(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape: Any) -> tuple:
         """Returns `(*input_shape, width)`."""
-        widths = map(self.width_of, self.weight_shapes().values())
+        widths = map(self.width_of, self.relation_tables().values())
         return (*input_shape, self.fold([tf.zeros([1, width]) for width in widths]).shape[-1])
 
     def queries(

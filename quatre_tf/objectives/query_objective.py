@@ -34,6 +34,7 @@ class QueryBatch(NamedTuple):
         counts: `[batch]` int32, how many targets each query has, at least 1.
         rows: `[num_targets]` int32, the query of each target.
         targets: `[num_targets]` int32 entities, distinct within a query.
+        seed: `[2]` int64, of the random numbers of the step; None where it needs none.
     """
 
     entities: tf.Tensor
@@ -41,6 +42,7 @@ class QueryBatch(NamedTuple):
     counts: tf.Tensor
     rows: tf.Tensor
     targets: tf.Tensor
+    seed: tf.Tensor | None = None
 
 
 class SoftmaxOptions(NamedTuple):
@@ -111,6 +113,7 @@ def query_objective(
         folded = function.fold(relation_rows)
     given, given_folded = rows_of(batch.entities), tf.gather(folded, relations.index)
     queries = function.compiled_queries(given, given_folded, relations.is_head)
+    queries, encoder_gradients = function.encode_in_training(queries, batch.seed)
     ranking = rank(queries, weights)
 
     norms = norm_weights(options, weights)
@@ -120,6 +123,7 @@ def query_objective(
     upstream = ranking.query_gradient
     if options.dura:
         upstream += query_norms
+    upstream, dense_gradients = encoder_gradients(upstream)
     given_gradient, folded_gradient = function.query_gradients(
         given, given_folded, relations.is_head, upstream
     )
@@ -151,7 +155,8 @@ def query_objective(
         regularization=regularization + ranking.regularization,
         gradients=[
             _add_up(ranking.table_gradient, contributions),
-            *function.table_gradients(relation_gradients, relations.ids),
+            *(tf.IndexedSlices(gradient, relations.ids) for gradient in relation_gradients),
+            *dense_gradients,
         ],
     )
 

@@ -19,7 +19,7 @@ For rotations, entity rows are handled by one compiled operation where it was bu
 `test_golden_training.py` with the reference implementation.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -77,9 +77,10 @@ def sampled_logistic_objective(
     relations = _distinct_relations(batch.relations, model.num_relations)
     with tf.GradientTape() as tape:
         relation_rows = function.lookup(relations.ids)
-        tape.watch(relation_rows)
+        dense = [function.shared_weights[name] for name in function.dense_tables()]
+        tape.watch([relation_rows, dense])
         folded = function.fold(relation_rows)
-        relation_l2 = _relation_l2(relation_rows, relations.index, batch)
+        weights_l2 = _weights_l2(relation_rows, dense, relations.index, batch)
     unique_ids, index = tf.unique(entity_ids)
     num_triples = tf.cast(num_triples, rows.dtype)
     scale, l2_scale = 1.0 / num_triples, l2 / (num_triples * model.embedding_dim)
@@ -90,20 +91,21 @@ def sampled_logistic_objective(
     else:
         entities = _compiled_part(operation, operands, scale, l2_scale)
     folded_gradient = sum_rows(entities.folded_gradients, relations.index, tf.size(relations.ids))
-    relation_gradients = tape.gradient(
-        [folded, relation_l2],
-        relation_rows,
+    relation_gradients, dense_l2 = tape.gradient(
+        [folded, weights_l2],
+        [relation_rows, dense],
         output_gradients=[tf.ensure_shape(folded_gradient, folded.shape), l2_scale],
     )
     return Objective(
         loss=entities.loss,
-        regularization=l2_scale * (relation_l2 + entities.squares),
+        regularization=l2_scale * (weights_l2 + entities.squares),
         gradients=[
             tf.IndexedSlices(entities.gradient, unique_ids),
-            *function.table_gradients(
-                [gradient[: relations.count] for gradient in relation_gradients],
-                relations.ids[: relations.count],
+            *(
+                tf.IndexedSlices(gradient[: relations.count], relations.ids[: relations.count])
+                for gradient in relation_gradients
             ),
+            *map(tf.add, entities.dense_gradients, dense_l2),
         ],
     )
 
@@ -140,6 +142,7 @@ class _EntityPart(NamedTuple):
     squares: tf.Tensor  # scalar, of the head and tail rows of all triples of the batch
     gradient: tf.Tensor  # [num_segments, width]
     folded_gradients: tf.Tensor  # [batch, folded width]
+    dense_gradients: Sequence[tf.Tensor] = ()  # of the weights that all relations share
 
 
 def _occurring_entities(batch: SampledBatch) -> tf.Tensor:
@@ -198,12 +201,14 @@ def _entity_part(
     candidates = tf.reshape(rows[batch_size:], [-1, num_candidates, rows.shape[-1]])
     heads = rows[:batch_size]
     queries = function.both_queries(heads, candidates, folded, relation_index)
+    queries, encoder_gradients = function.encode_in_training(queries, None)
     asks_tail = tf.pad(batch.tail_corrupted, [[0, 0], [1, 0]], constant_values=True)
     scored = (_dot_scores if function.similarity.linear else _other_scores)(
         function, queries, candidates, asks_tail, scale
     )
+    query_gradients, dense_gradients = encoder_gradients(scored.query_gradients)
     sources, folded_gradients = function.both_query_gradients(
-        heads, candidates, folded, relation_index, scored.query_gradients, scored.sources
+        heads, candidates, folded, relation_index, query_gradients, scored.sources
     )
     # A candidate gets its score gradient times its query, or a row of its own where that is not the
     # gradient; a head and a tail also get what comes back through the queries made of them.
@@ -225,7 +230,7 @@ def _entity_part(
         # corrupted at the other side.
         repeated = _repeated_squares(heads, candidates, batch.tail_corrupted)
         squares = 2.0 * tf.nn.l2_loss(rows) + tf.reduce_sum(repeated)
-    return _EntityPart(scored.loss, squares, gradient, folded_gradients)
+    return _EntityPart(scored.loss, squares, gradient, folded_gradients, dense_gradients)
 
 
 @tf.function(jit_compile=True)
@@ -314,10 +319,11 @@ def _multiplicities(batch: SampledBatch, dtype: tf.DType) -> tf.Tensor:
     return tf.concat([head_count, tf.reshape(candidates, [-1])], axis=0)
 
 
-def _relation_l2(
-    rows: list[tf.Tensor], relation_index: tf.Tensor, batch: SampledBatch
+def _weights_l2(
+    rows: list[tf.Tensor], dense: list[tf.Tensor], relation_index: tf.Tensor, batch: SampledBatch
 ) -> tf.Tensor:
-    """Sum of squares of the relation's rows over all triples of the batch."""
+    """Sum of squares of all weights but entities' over all triples of the batch."""
     positives = tf.math.bincount(relation_index, minlength=tf.shape(rows[0])[0])
     counts = tf.cast(positives * (1 + batch.corrupted.shape[1]), rows[0].dtype)
-    return tf.add_n([tf.reduce_sum(counts[:, tf.newaxis] * tf.square(row)) for row in rows])
+    of_rows = [tf.reduce_sum(counts[:, tf.newaxis] * tf.square(row)) for row in rows]
+    return tf.add_n(of_rows + [tf.reduce_sum(counts) * tf.reduce_sum(w**2) for w in dense])

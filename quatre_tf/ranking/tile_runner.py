@@ -111,7 +111,7 @@ class TileRunner:
             triples, targets, known_lists, set_lists = tile
             queries = self.queries(side, triples)
             rank_targets = RankTargets(targets, known_keys, known_lists, set_keys, set_lists)
-            similarity = self.model.score_function.similarity
+            similarity = self.model.similarity(side)
             return tf.stack(count_better(queries, table, rank_targets, similarity))
 
         return self._strategy.gather(self._strategy.run(count, tensors), axis=3)

@@ -82,7 +82,7 @@ class Answerer:
         def mask_known(scores: tf.Tensor, tile: Tile) -> tf.Tensor:
             return mask_members(scores, known_keys, known_lists, tile)
 
-        similarity = self._model.score_function.similarity
+        similarity = self._model.similarity(side)
         return top_k(similarity, rows, self._runner.queries(side, triples), k, mask_known)
 
     def queries(self, side: str, triples: np.ndarray) -> np.ndarray:

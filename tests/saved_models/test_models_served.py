@@ -13,9 +13,8 @@ from tests.serving import LOADERS
 
 
 def random_model(case, num_entities, num_relations):
-    model = KGEModel(num_entities, num_relations, 2, case.name, options=dict(case.options))
-    rng = np.random.default_rng(11)
-    model.assign_tables({n: rng.normal(0, case.scale, t.shape) for n, t in model.tables().items()})
+    model = KGEModel(num_entities, num_relations, case.dim, case.name, options=dict(case.options))
+    model.assign_tables(systems.random_tables(case, model, seed=11))
     return model
 
 

@@ -30,6 +30,17 @@ def _models_with(option: str) -> tuple[str, ...]:
     return tuple(name for name, entry in SCORE_FUNCTIONS.items() if option in entry.options)
 
 
+def _dropout(rate: float, name: str, what: str) -> Any:
+    return setting(
+        rate,
+        help=f"Share of the {what} that a training step of conve drops.",
+        group="regularization",
+        at_least=0,
+        at_most=0.99,
+        models=_models_with(name),
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class TrainConfig:
     """Everything that determines a run, as stored in `config.json`.
@@ -99,13 +110,16 @@ class TrainConfig:
         models=_models_with("relation_dim"),
     )
     num_filters: int = setting(
-        64,
-        help="Filters of the convolution of convkb.",
+        0,
+        help="Filters of the convolution; 0 for the model's own number: 32 (conve), 64 (convkb).",
         group="model",
-        at_least=1,
+        at_least=0,
         at_most=2**16,
         models=_models_with("num_filters"),
     )
+    input_dropout: float = _dropout(0.2, "input_dropout", "pixels of the input")
+    feature_map_dropout: float = _dropout(0.2, "feature_map_dropout", "channels")
+    hidden_dropout: float = _dropout(0.3, "hidden_dropout", "outputs of the dense layer")
     embedding_dim: int = setting(
         128,
         help="Components per embedding: quaternions (n in the paper, 4 floats each), complex "
@@ -357,6 +371,8 @@ class TrainConfig:
         given = {name: getattr(self, name) for name in SCORE_FUNCTIONS[self.model].options}
         if given.get("structure") == "default" and self.dataset in _STRUCTURES:
             given["structure"] = self.dataset
+        if not given.get("num_filters"):
+            given.pop("num_filters", None)
         return {name: _argument(name, value) for name, value in given.items() if value != "default"}
 
     def to_json(self) -> str:

@@ -236,7 +236,7 @@ def _train(session: _Session, on_validation: OnValidation = always) -> None:
 
 
 def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Trainer) -> None:
-    parameters = sum(int(v.shape[0]) * int(v.shape[1]) for v in trainer.model.trainable_variables)
+    parameters = sum(v.value.shape.num_elements() for v in trainer.model.trainable_variables)
     width = trainer.model.score_function.entity_width
     length = f"{config.epochs} epochs of {trainer.recipe.steps_per_epoch} steps"
     if config.budget_minutes:

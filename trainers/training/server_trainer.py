@@ -47,6 +47,9 @@ class ServerTrainer(Trainer):
         if step != self._copied_at:
             for table, shards in zip(self._copy.trainable_variables, self._shards, strict=True):
                 table.assign(tf.concat(shards, axis=0))
+            statistics = self._trained.non_trainable_variables
+            for value, trained in zip(self._copy.non_trainable_variables, statistics, strict=True):
+                value.assign(trained)
             self._copied_at = step
         return self._copy
 

@@ -96,13 +96,14 @@ class Trainer:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What a checkpoint holds: tables and the optimizer's slots, in the order of the model.
+        """What a checkpoint holds: tables, slots and statistics, in the order of the model.
 
         The same under every strategy, so that a checkpoint of one restores under another.
         """
         return {
             "tables": [table.value for table in self._trained.trainable_variables],
             "optimizer": self._slots,
+            "statistics": [value.value for value in self._trained.non_trainable_variables],
             "iterations": self.optimizer.iterations.value,
             "step": self.step,
         }
@@ -170,9 +171,16 @@ def make_model(config: TrainConfig, graph: Graph) -> KGEModel:
         ConfigError: The model's own settings do not fit it.
     """
     try:
-        return KGEModel(**model_arguments(config, graph))
+        model = KGEModel(**model_arguments(config, graph))
     except ValueError as error:
         raise ConfigError(f"--model={config.model}: {error}") from error
+    if not model.has_head_queries:
+        raise ConfigError(
+            f"--model={config.model} learns heads through reciprocal relations only. Use "
+            "--reciprocal with --recipe=sampled, strong or self_adversarial. Received: "
+            f"--recipe={config.recipe} --reciprocal={str(config.reciprocal).lower()}."
+        )
+    return model
 
 
 def model_arguments(config: TrainConfig, graph: Graph) -> dict[str, Any]:

@@ -15,12 +15,26 @@ from trainers.training.server_trainer import make_trainer
 STEPS = 5
 _COMMON = TrainConfig("random", embedding_dim=3, batch_size=9, num_negatives=2, l2=0.01, seed=3)
 _SOFTMAX = {"num_negatives": 5, "l2": 0.5, **SOFTMAX}
+_CONVE = {
+    "model": "conve",
+    "embedding_dim": 6,
+    "num_filters": 3,
+    "input_dropout": 0.0,
+    "feature_map_dropout": 0.0,
+    "hidden_dropout": 0.0,
+    "normalize_relations": True,
+    "relation_prediction": 0.0,
+}
 # A batch of 9, so that two replicas have different parts of it.
 CONFIGS = {
     "paper": _COMMON,
     "strong": dataclasses.replace(_COMMON, recipe="strong", **_SOFTMAX),
     "sampled": dataclasses.replace(
         _COMMON, recipe="sampled", num_candidates=7, optimizer="adam", **_SOFTMAX
+    ),
+    # Masks of dropout depend on the replica, so there is none.
+    "conve": dataclasses.replace(
+        _COMMON, recipe="sampled", num_candidates=7, **{**_SOFTMAX, **_CONVE}
     ),
 }
 
@@ -44,8 +58,9 @@ def train(recipe, strategy, *, resumed_from=None, saved_to=None, at_once=0):
         at_once: Steps that are taken after that in one call.
 
     Returns:
-        `losses`, `regularizations` and `norms` [steps]; `tables-i`, `optimizer/SLOT-i` and the
-        ranks of the test split after the steps; `late`: the mean loss of the steps taken at once.
+        `losses`, `regularizations` and `norms` [steps]; `tables-i`, `statistics-i`,
+        `optimizer/SLOT-i` and the ranks of the test split after the steps; `late`: the mean loss of
+        the steps taken at once.
     """
     graph = random_graph()
     trainer = make_trainer(CONFIGS[recipe], graph, strategy)
@@ -65,6 +80,7 @@ def train(recipe, strategy, *, resumed_from=None, saved_to=None, at_once=0):
             f"{kind}-{i}": value.numpy()
             for kind, values in [
                 ("tables", trainer.state["tables"]),
+                ("statistics", trainer.state["statistics"]),
                 *((f"optimizer/{name}", slot) for name, slot in trainer.state["optimizer"].items()),
             ]
             for i, value in enumerate(values)

@@ -32,7 +32,9 @@ def assert_same(found, expected):
         assert len(found[name]) == STEPS
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-5, err_msg=name)
     np.testing.assert_array_equal(found["ranks"], expected["ranks"])
-    for name in (name for name in expected if name.startswith(("tables", "optimizer"))):
+    for name in (
+        name for name in expected if name.startswith(("tables", "statistics", "optimizer"))
+    ):
         # The first step of Adagrad and Adam is that of the sign: it makes rounding near 0 visible.
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-4, err_msg=name)
 
@@ -88,14 +90,14 @@ def two_servers(processes, tmp_path_factory):
     """Two servers and a worker, from the start; with the folder of its checkpoints."""
     folder = tmp_path_factory.mktemp("two_servers")
     addresses = cluster(chief=1, ps=2, worker=1)
-    recipes = ("paper", "sampled")
+    recipes = ("paper", "sampled", "conve")
     found = run_parameter_server(
         processes, addresses, recipes, folder / "found", saved_to=folder / "checkpoint"
     )
     return found, folder / "checkpoint"
 
 
-@pytest.mark.parametrize("recipe", ["paper", "sampled"])
+@pytest.mark.parametrize("recipe", ["paper", "sampled", "conve"])
 def test_parameter_server(recipe, two_servers, expected):
     found, _ = two_servers
     assert_same(found[recipe], expected[recipe])

@@ -17,7 +17,7 @@ CASES += [("self_adversarial", name, "adam") for name in ("complex", "rotate")]
 
 
 def make(recipe, model, optimizer):
-    given = {"model": model, "embedding_dim": 3, "init_scale": 0.1, "batch_size": 9}
+    given = {"model": model, "embedding_dim": 6, "init_scale": 0.1, "batch_size": 9}
     given["optimizer"] = optimizer
     config = presets.resolve("random", recipe, given)
     return make_trainer(config, random_graph(), tf.distribute.get_strategy())

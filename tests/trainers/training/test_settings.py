@@ -53,6 +53,7 @@ class Change:
     base: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
+_CONVE = {"model": "conve", "reciprocal": True, "embedding_dim": 6}
 CHANGES = {
     "dataset": Change("another", {"dataset"}),
     "model": Change("quatre_head", {"tables", "objective"}),
@@ -61,6 +62,10 @@ CHANGES = {
     "norm": Change("2", {"objective"}, base={"model": "transe"}),
     "structure": Change("wn18", {"objective"}, base={"model": "autosf"}),
     "relation_dim": Change(3, {"tables", "objective"}, base={"model": "transr"}),
+    **{
+        name: Change(0.5, {"objective"}, QUERIES, _CONVE)
+        for name in ("input_dropout", "feature_map_dropout", "hidden_dropout")
+    },
     "num_filters": Change(3, {"tables", "objective"}, base={"model": "convkb"}),
     "embedding_dim": Change(3, {"tables", "objective"}),
     "init_scale": Change(0.0, {"tables"}),

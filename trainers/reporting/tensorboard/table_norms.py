@@ -36,9 +36,10 @@ class Table(NamedTuple):
 
 
 def tables_of(model: KGEModel) -> list[Table]:
-    """Returns the entity table, then the tables of the score function."""
+    """Returns the entity table, then the tables of the relations."""
     function = model.score_function
-    tables = {"entities": model.entities.embeddings, **function.tables}
+    tables = {"entities": model.entities.embeddings}
+    tables |= {name: function.tables[name] for name in function.relation_tables()}
     return [
         Table(
             name,
