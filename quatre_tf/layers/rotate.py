@@ -1,5 +1,6 @@
 """RotatE: relations as rotations of complex numbers."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -38,6 +39,11 @@ class RotatE(ScoreFunction):
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         """Returns the shape of the phases, in radians."""
         return {"phase": (self.embedding_dim,)}
+
+    def table_initializer(self, name: str) -> Any:
+        """Returns uniform phases, as the authors: near 0, each head would be its own best tail."""
+        del name
+        return keras.initializers.RandomUniform(-math.pi, math.pi)
 
     def fold(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
         """Returns `e^(i phase)`."""
