@@ -84,7 +84,25 @@ class ConvE(ScoreFunction):
         return {"relation": (self.embedding_dim,)}
 
     def dense_tables(self) -> dict[str, tuple[int, ...]]:
-        """Returns the shapes of the layers' weights, as PyTorch stores them."""
+        """Returns the shapes of the layers' weights that are trained, as PyTorch stores them."""
+        layers, constants = self._layer_shapes(), self._constants
+        return {name: shape for name, shape in layers.items() if name not in constants}
+
+    @property
+    def _constants(self) -> set[str]:
+        """Weights that the next normalization cancels.
+
+        Their gradients are rounding noise, which an adaptive optimizer would turn into whole steps.
+        """
+        constants = {"hr2d_0_weight", "hr2d_2_bias"}
+        # Dropout in between makes an offset count.
+        if not self.input_dropout:
+            constants.add("hr2d_0_bias")
+        if not self.hidden_dropout:
+            constants.add("hr1d_0_bias")
+        return constants
+
+    def _layer_shapes(self) -> dict[str, tuple[int, ...]]:
         height, width = self.image_shape
         pixels = (2 * height - _KERNEL + 1) * (width - _KERNEL + 1)
         return {
@@ -98,13 +116,15 @@ class ConvE(ScoreFunction):
         }
 
     def statistics(self) -> dict[str, tuple[int, ...]]:
-        """Returns the shapes of the moving means and variances."""
+        """Returns the shapes of the moving means and variances, and of weights that stay."""
+        constants, layers = self._constants, self._layer_shapes()
         sizes = {"hr2d_0": 1, "hr2d_3": self.num_filters, "hr1d_2": self.embedding_dim}
-        return {
+        moments = {
             f"{name}_running_{moment}": (size,)
             for name, size in sizes.items()
             for moment in ("mean", "var")
         }
+        return {**{name: layers[name] for name in layers if name in constants}, **moments}
 
     def table_initializer(self, name: str) -> Any:
         """Returns Glorot uniform for the layers; they start with no offset and variance 1."""

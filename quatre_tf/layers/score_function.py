@@ -117,7 +117,7 @@ class ScoreFunction(keras.layers.Layer):
         return {}
 
     def statistics(self) -> dict[str, tuple[int, ...]]:
-        """Returns the shapes of the moving statistics of training, by name: no gradient."""
+        """Returns the shapes of shared weights without a gradient, as moving means, by name."""
         return {}
 
     def weight_shapes(self) -> dict[str, tuple[int, ...]]:
