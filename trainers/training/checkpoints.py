@@ -10,7 +10,7 @@ import tensorflow as tf
 from quatre_tf.atomic_files import write_text
 from quatre_tf.errors import ConfigError
 from saved_models.storage import writing
-from trainers.training.run_directory import RunDirectory
+from trainers.training.run_directory import checkpoint_steps
 from trainers.training.trainer import Trainer
 
 # The one before the last stays, for the case that the last cannot be read.
@@ -92,7 +92,7 @@ class Checkpoints:
             ConfigError: All are damaged, or they are not of this model.
         """
         failures: list[str] = []
-        for step in RunDirectory(self._folder.parent).checkpoint_steps:
+        for step in checkpoint_steps(self._folder):
             name = f"ckpt-{step}"
             try:
                 path = os.fspath(self._folder / name)

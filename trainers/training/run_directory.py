@@ -22,6 +22,12 @@ _LOCK = ".lock"
 _INDEX = re.compile(r"ckpt-(\d+)\.index")
 
 
+def checkpoint_steps(folder: pathlib.Path) -> list[int]:
+    """Returns the steps of the checkpoints in a folder, the last first."""
+    found = [_INDEX.fullmatch(path.name) for path in folder.glob("ckpt-*.index")]
+    return sorted((int(match[1]) for match in found if match), reverse=True)
+
+
 class RunDirectory:
     """Paths and small files of a run.
 
@@ -54,8 +60,7 @@ class RunDirectory:
     @property
     def checkpoint_steps(self) -> list[int]:
         """The steps of the checkpoints, the last first."""
-        found = [_INDEX.fullmatch(path.name) for path in self.checkpoints.glob("ckpt-*.index")]
-        return sorted((int(match[1]) for match in found if match), reverse=True)
+        return checkpoint_steps(self.checkpoints)
 
     def check_kinds(self) -> None:
         """Raises DataError where a file of a run is something else, or a folder of it is."""

@@ -38,6 +38,7 @@ def test_blocks_are_put_together(case, model, floats, monkeypatch):
     queries = function.queries(
         tf.gather(table, given), function.folded(tf.constant(relations)), tf.constant(is_head)
     )
+    queries, _ = function.encode(queries, function.shared_weights)
     of_tails = systems.scores(case, tables, given[:, None], relations[:, None], everyone)
     of_heads = systems.scores(case, tables, everyone, relations[:, None], given[:, None])
     expected = np.where(is_head[:, None], of_heads, of_tails)
@@ -54,6 +55,7 @@ def test_gradients_of_blocks_add_up(model, rng, monkeypatch):
     with tf.GradientTape(persistent=True) as of_queries:
         of_queries.watch([given, folded])
         queries = function.tail_queries(given, tf.gather(folded, [0, 1, 1, 0]))
+        queries, _ = function.encode(queries, function.shared_weights)
     upstream = tf.constant(rng.normal(size=[ENTITIES, 4]), tf.float32)
     shape = [ENTITIES, 4, -1]
     with tf.GradientTape() as tape:
