@@ -96,8 +96,7 @@ def row_of(name):
     declared = configs.SETTINGS[name]
     default = "" if name == "dataset" else describe_defaults(name)
     meaning = declared.help + f" One of {', '.join(declared.choices)}." * bool(declared.choices)
-    readers = ", ".join(declared.recipes + declared.models)
-    return f"| {' | '.join([f'`--{name}`', meaning, default, readers])} |"
+    return f"| `--{name}` | {meaning} | {default} |"
 
 
 def test_settings_page_has_the_declarations():
