@@ -17,6 +17,7 @@ from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.paths import user_path
 from trainers import setting_flags
 from trainers.comparison.plan import Comparison, chosen_seeds
+from trainers.comparison.published import paper_models
 from trainers.training.presets import default_recipe, replacement_note
 
 _DATASET = flags.DEFINE_string(
@@ -25,13 +26,14 @@ _DATASET = flags.DEFINE_string(
 _OUTPUT = flags.DEFINE_string(
     "output",
     None,
-    "Folder of the runs, MODEL-seedSEED, and of comparison.json, .csv and .txt. "
+    "Folder of the runs, MODEL-seedSEED, and of comparison.json, .csv, .txt and .html. "
     "Default: runs/comparison-DATASET.",
 )
 _MODELS = flags.DEFINE_list(
     "models",
     ["quatre", "quatre_head", "quatre_tail", "quate"],
-    "What to compare; the others are tested against the first.",
+    "What to compare; the others are tested against the first. paper_table: the models of the "
+    "paper's table for the data set, each with its own recipe unless --recipe is given.",
 )
 _SEEDS = flags.DEFINE_list(
     "seeds", ["1"], "Seeds to train each model with; a single number N means 1 to N."
@@ -49,12 +51,16 @@ def main(argv: Sequence[str]) -> int:
     del argv
     catalog.check(_DATASET.value)
     settings = _SETTINGS.given()
-    recipe = settings.pop("recipe", None) or default_recipe(_DATASET.value)
-    if note := replacement_note(_DATASET.value, recipe, settings):
+    models, recipe = _MODELS.value, settings.pop("recipe", "")
+    if models == ["paper_table"]:
+        models = paper_models(_DATASET.value)
+    else:
+        recipe = recipe or default_recipe(_DATASET.value)
+    if recipe and (note := replacement_note(_DATASET.value, recipe, settings)):
         sys.stderr.write(f"{note}\n")
     comparison = Comparison(
         _DATASET.value,
-        _MODELS.value,
+        models,
         chosen_seeds(_SEEDS.value),
         recipe,
         settings,
@@ -73,6 +79,7 @@ def main(argv: Sequence[str]) -> int:
         sys.stderr.write("Interrupted. The same command continues.\n")
         return 130
     print(f"\n{comparison_text(comparison, results)}\n\nResults: {output / 'comparison.json'}")
+    print(f"Page:    {output / 'comparison.html'}")
     return 0
 
 

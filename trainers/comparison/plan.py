@@ -29,7 +29,7 @@ class Comparison:
         dataset: Name in the catalog or path of a folder.
         models: Distinct names; the first is the one that the others are tested against.
         seeds: Distinct seeds; each model is trained with each of them.
-        recipe: How to train.
+        recipe: How to train; empty: the recipe of each model (`presets.recipe_of_model`).
         settings: Settings of `TrainConfig` in place of the preset's, the same for all runs.
         candidates: Candidate sets of the evaluation.
 
@@ -59,7 +59,9 @@ class Comparison:
         """Returns the settings of each run by its name, MODEL-seedSEED, seed after seed."""
         return {
             f"{model}-seed{seed}": presets.resolve(
-                self.dataset, self.recipe, {**self.settings, "model": model, "seed": seed}
+                self.dataset,
+                self.recipe or presets.recipe_of_model(model),
+                {**self.settings, "model": model, "seed": seed},
             )
             for seed in self.seeds
             for model in self.models

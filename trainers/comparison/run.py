@@ -12,8 +12,10 @@ from quatre_tf.ranking.evaluation import Options, difference_rows, unseen_answer
 from quatre_tf.ranking.results import Results, Row
 from quatre_tf.ranking.split_ranks import SplitRanks
 from quatre_tf.runs.run import Run, load_run
+from trainers.comparison.page import comparison_page
 from trainers.comparison.plan import Comparison
-from trainers.comparison.text import COSTS, comparison_text, paper_rows
+from trainers.comparison.published import published_rows
+from trainers.comparison.text import COSTS, comparison_text
 from trainers.reporting.rendering import write_csv
 from trainers.reporting.training_log import read_records
 from trainers.training.config import TrainConfig
@@ -35,7 +37,9 @@ def run_comparison(
     data_dir: str | os.PathLike | None = None,
     manual_dir: str | os.PathLike | None = None,
 ) -> Results:
-    """Trains the runs that are missing, evaluates all, and writes comparison.json, .csv and .txt.
+    """Trains the runs that are missing, evaluates all, and writes the results.
+
+    These are comparison.json, .csv, .txt and .html.
 
     Each run has its own run directory in `output`. Finished runs are read and an interrupted one is
     resumed, so the same call continues after an interruption.
@@ -68,6 +72,7 @@ def run_comparison(
     write_text(output / "comparison.json", results.to_json())
     write_csv(output / "comparison.csv", (row._asdict() for row in results.rows))
     write_text(output / "comparison.txt", comparison_text(comparison, results) + "\n")
+    write_text(output / "comparison.html", comparison_page(comparison, results))
     return results
 
 
@@ -80,8 +85,8 @@ def evaluate_models(comparison: Comparison, output: pathlib.Path) -> Results:
 
     Returns:
         Rows of each model (`run` is its name): means over the seeds, with intervals over triples;
-        differences from the first model, with p values, paired by triple; costs. Then the paper's
-        figures ("MODEL, paper") where it has some, and the rows of each run ("MODEL-seedSEED").
+        differences from the first model, with p values, paired by triple; costs; published figures
+        ("MODEL, SOURCE"). Then the rows of each run ("MODEL-seedSEED").
     """
     configs = comparison.configs()
     policy = next(iter(configs.values())).tie_policy
@@ -106,7 +111,8 @@ def evaluate_models(comparison: Comparison, output: pathlib.Path) -> Results:
         if model != baseline:
             differences = mean - means[baseline]
             rows += difference_rows(ranks, differences, options, run=model, baseline=baseline)
-    rows += paper_rows(comparison, rows[0])
+        published = published_rows(comparison.dataset, model, rows[0])
+        rows += [row for row in published if row.candidates in comparison.candidates]
     return Results(_SPLIT, len(ranks.triples), policy, (*rows, *of_runs))
 
 

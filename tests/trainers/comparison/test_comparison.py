@@ -2,9 +2,11 @@
 
 import dataclasses
 import json
+import re
 import shutil
 
 import filelock
+import numpy as np
 import pytest
 
 from datasets import catalog
@@ -12,9 +14,11 @@ from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.errors import ConfigError, DataError
 from quatre_tf.ranking.results import Results, Row
 from trainers.comparison import run as comparing
+from trainers.comparison.page import comparison_page
 from trainers.comparison.plan import Comparison, chosen_seeds
+from trainers.comparison.published import paper_models, published_rows
 from trainers.comparison.run import evaluate_models, run_comparison
-from trainers.comparison.text import comparison_text, paper_rows
+from trainers.comparison.text import comparison_text
 from trainers.training.fitting import fit
 
 MODELS = ("quatre", "quate", "quatre_head", "quatre_tail")
@@ -220,18 +224,56 @@ def test_mean_over_seeds(plan, tmp_path, output):
     assert "quatre-seed6" in text
 
 
-def test_the_paper_has_figures_of_its_own_candidates():
-    plan = Comparison("wn18rr", ("quatre", "quate"), (1, 2))
+def test_published_figures_stand_beside_their_candidate_set():
     like = Row("test", "realistic", "all", "both", 7, "mrr", 0.5)
-    found = [(r.run, r.candidates, r.metric, r.value) for r in paper_rows(plan, like)]
-    assert found == [
-        ("quatre, paper", "type_constrained", "mrr", 0.493),
-        ("quatre, paper", "type_constrained", "hits@10", 0.592),
-        ("quate, paper", "type_constrained", "mrr", 0.488),
-        ("quate, paper", "type_constrained", "hits@10", 0.582),
+    found = [
+        (r.run, r.candidates, r.metric, r.value) for r in published_rows("wn18rr", "quate", like)
     ]
-    assert list(paper_rows(dataclasses.replace(plan, candidates=("all",)), like)) == []
-    assert list(paper_rows(dataclasses.replace(plan, dataset="countries"), like)) == []
+    assert found[:2] == [
+        ("quate, paper", "all", "mr", 3472),
+        ("quate, paper", "all", "mrr", 0.481),
+    ]
+    assert ("quate, paper", "type_constrained", "hits@10", pytest.approx(0.582)) in found
+    assert found[-1][1:] == ("all", "mrr", 0.482)
+    # Not given by the paper, so not there.
+    assert [r.metric for r in published_rows("wn18rr", "transe", like) if "paper" in r.run] == [
+        "mr",
+        "mrr",
+        "hits@10",
+    ]
+    assert list(published_rows("countries", "quate", like)) == []
+
+
+def test_paper_table_has_each_model_with_its_own_recipe():
+    plan = Comparison("wn18rr", paper_models("wn18rr"), (1,), "", {"budget_minutes": 5.0})
+    recipes = {config.model: config.recipe for config in plan.configs().values()}
+    assert plan.models[0] == "quatre"
+    assert len(recipes) == 10
+    assert recipes["convkb"] == "paper"
+    assert recipes["conve"] == recipes["quatre"] == "sampled"
+    with pytest.raises(ConfigError, match=r"wn18rr, .* Received: --dataset=umls"):
+        paper_models("umls")
+
+
+def test_page_draws_ours_and_published_figures(plan, finished):
+    rows = [row._replace(run="quate, paper", value=0.9) for row in finished[1].select(run="quate")]
+    results = dataclasses.replace(finished[1], rows=(*finished[1].rows, *rows))
+    page = comparison_page(dataclasses.replace(plan, dataset="wn18rr"), results)
+    assert finished[0].joinpath("comparison.html").read_text().startswith("<!DOCTYPE html>")
+    widths = [float(width) for width in re.findall(r'<rect y="4" width="([\d.]+)"', page)]
+    values = [
+        results.metrics(run=model, candidates=candidates)[metric]
+        for candidates in CANDIDATE_SETS
+        for metric in ("mrr", "hits@10")
+        for model in MODELS
+    ]
+    marks = re.findall(r'<path d="M([\d.]+) 1V21".*?<title>quate, paper: 0.9000', page)
+    assert len(marks) == 2 * len(CANDIDATE_SETS)
+    for start in range(0, len(values), len(MODELS)):
+        mark = float(marks[start // len(MODELS)])
+        expected = np.array(values[start : start + len(MODELS)]) / 0.9 * mark
+        np.testing.assert_allclose(widths[start : start + len(MODELS)], expected, atol=0.1)
+    assert page.count("<table>") == 3
 
 
 @pytest.mark.parametrize(
