@@ -4,6 +4,7 @@ from datasets.published.benchmarks import BENCHMARKS
 from tests.documents import ROOT
 from trainers.commands import command_of
 from trainers.training import presets
+from trainers.training.config import SETTINGS
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,12 @@ def test_strong_presets(dataset):
     assert (config.reciprocal, config.normalize_relations) == (True, False)
     assert (config.best_by, config.lr_decay, config.compute_dtype) == ("mrr", "linear", "bfloat16")
     assert (config.n3 > 0) != (config.dura > 0)
+
+
+@pytest.mark.parametrize("model", SETTINGS["model"].choices)
+def test_every_model_has_a_recipe_for_the_paper_s_tables(model):
+    config = presets.resolve("wn18rr", presets.recipe_of_model(model), {"model": model})
+    assert (config.norm == "2") == (model == "transe")
 
 
 def test_models_without_a_preset_have_the_recipe_s():
