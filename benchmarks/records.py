@@ -38,7 +38,13 @@ _MRR_MARKS = {
     "wn18rr": (0.40, 0.44, 0.46, 0.47, 0.48),
     "fb15k237": (0.30, 0.32, 0.34, 0.35, 0.36),
 }
-_TITLES = {"umls": "UMLS", "kinship": "Kinship", "nations": "Nations"}
+_TITLES = {
+    "umls": "UMLS",
+    "kinship": "Kinship",
+    "nations": "Nations",
+    "codex-s": "CoDEx-S",
+    "codex-m": "CoDEx-M",
+}
 _NOT_IN_NAME = ("dataset", "recipe", "embedding_dim", "seed", "validate_every", "patience")
 _HEAD = """# Records
 

@@ -50,7 +50,7 @@ def read_splits(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> dict[s
     """
     path = find_archive(benchmark, manual_dir)
     if path is None:
-        return extract_splits(benchmark, _download(benchmark, manual_dir), benchmark.url)
+        return _published_splits(benchmark, manual_dir)
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -98,9 +98,26 @@ def _members(archive: bytes) -> dict[str, bytes]:
         return {file.name: cast("IO[bytes]", tar.extractfile(file)).read() for file in files}
 
 
-def _download(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> bytes:
+def _published_splits(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> dict[str, bytes]:
+    if benchmark.is_archive:
+        data = _download(benchmark, manual_dir, benchmark.url)
+        return extract_splits(benchmark, data, benchmark.url)
+    texts = {}
+    for name, file in benchmark.splits.items():
+        url = f"{benchmark.url}{name}.txt"
+        texts[name] = _download(benchmark, manual_dir, url)
+        received = hashlib.sha256(texts[name]).hexdigest()
+        if received != file.sha256:
+            raise DataError(
+                f"{url}: expected the {name} split of {benchmark.name}, sha256 {file.sha256}. "
+                f"Received sha256 {received}. Try again, or fetch it from {benchmark.homepage}."
+            )
+    return texts
+
+
+def _download(benchmark: Benchmark, manual_dir: pathlib.Path | None, url: str) -> bytes:
     try:
-        with _open(benchmark.url) as response:
+        with _open(url) as response:
             data = response.read(_MAX_BYTES + 1)
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
@@ -129,11 +146,12 @@ def _open(url: str) -> http.client.HTTPResponse:
 
 
 def _help(benchmark: Benchmark, manual_dir: pathlib.Path | None, reason: object) -> str:
+    place = "it" if benchmark.is_archive else "its splits in a .tar.gz"
     searched = f"not in {manual_dir}" if manual_dir else "no folder of archives was named"
     return (
         f"No archive of {benchmark.name} at hand ({searched}), and {benchmark.url} cannot be"
-        f" fetched: {reason}. Download it on another machine ({_checksums(benchmark)}), put it into"
-        f" a folder as {' or '.join(benchmark.archive_names)}, and pass the folder as"
+        f" fetched: {reason}. Download it on another machine ({_checksums(benchmark)}), put {place}"
+        f" into a folder as {' or '.join(benchmark.archive_names)}, and pass the folder as"
         " --manual_dir=FOLDER or QUATRE_MANUAL_DIR=FOLDER. Or start with a graph that needs no"
         " download: --dataset=countries."
     )

@@ -13,8 +13,12 @@ _CONVE_HOMEPAGE = "https://github.com/TimDettmers/ConvE"
 _BORDES = "https://everest.hds.utc.fr/lib/exe/fetch.php?media=en:"
 _BORDES_HOMEPAGE = "https://everest.hds.utc.fr/doku.php?id=en:transe"
 
+_CODEX = "https://raw.githubusercontent.com/tsafavi/codex/master/data/triples/"
+_CODEX_HOMEPAGE = "https://github.com/tsafavi/codex"
+
 _WORDNET_LICENCE = "WordNet 3.0 licence"
 _FREEBASE_LICENCE = "CC-BY 2.5 (Freebase)"
+_CODEX_LICENCE = "MIT; from Wikidata, which is CC0"
 _UNSTATED_LICENCE = "not stated by its publishers"
 
 _DETTMERS_2018 = """\
@@ -55,6 +59,15 @@ _KEMP_2006 = """\
 }
 """
 
+_SAFAVI_2020 = """\
+@inproceedings{safavi2020codex,
+  title = {CoDEx: A Comprehensive Knowledge Graph Completion Benchmark},
+  author = {Safavi, Tara and Koutra, Danai},
+  booktitle = {Conference on Empirical Methods in Natural Language Processing},
+  year = {2020}
+}
+"""
+
 
 @dataclasses.dataclass(frozen=True)
 class SplitFile:
@@ -75,7 +88,8 @@ class Benchmark:
 
     Attributes:
         title: Name in the literature.
-        url: Where the archive is published.
+        url: Where the archive is published; with a slash at its end, the folder of train.txt,
+            valid.txt and test.txt, which are published one by one.
         archive_sha256: Checksum of the published archive, hexadecimal; None when not known.
         train: The training split.
         valid: The validation split.
@@ -101,8 +115,13 @@ class Benchmark:
 
     @property
     def name(self) -> str:
-        """Name in the catalog: "FB15k-237" is fb15k237."""
-        return self.title.lower().replace("-", "")
+        """Name in the catalog: "FB15k-237" is fb15k237, and "codex-s" stays."""
+        return re.sub(r"-(?=\d)", "", self.title.lower())
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the splits are published in one archive."""
+        return not self.url.endswith("/")
 
     @property
     def splits(self) -> dict[str, SplitFile]:
@@ -112,8 +131,8 @@ class Benchmark:
     @property
     def archive_names(self) -> tuple[str, ...]:
         """File names of a local archive, best first."""
-        published = re.split("[/:]", self.url)[-1]
-        return tuple(dict.fromkeys([f"{self.title}.tar.gz", published]))
+        published = re.split("[/:]", self.url)[-1:] if self.is_archive else []
+        return tuple(dict.fromkeys([f"{self.title}.tar.gz", *published]))
 
     @property
     def labels_name(self) -> str:
@@ -213,7 +232,38 @@ NATIONS = Benchmark(
     citation=_KEMP_2006,
 )
 
+CODEX_S = Benchmark(
+    title="codex-s",
+    url=_CODEX + "codex-s/",
+    archive_sha256=None,
+    train=SplitFile(32888, "64f93b7f314f3936a6f65739721429db3f6a7c8f5a1e1104ec3bb544f7434f59"),
+    valid=SplitFile(1827, "3831c0e57daef03c3a18cdd1a72e370b496f696c5218883d35c7d2ab8a6a772c"),
+    test=SplitFile(1828, "27127fcb34688c4778e88a39ef3c9b540807da846021e9d9685660ac1838aca1"),
+    description="Wikidata facts about people, places and works: the small one of three.",
+    homepage=_CODEX_HOMEPAGE,
+    licence=_CODEX_LICENCE,
+    citation=_SAFAVI_2020,
+    labels_title="codex-relations",
+)
+
+CODEX_M = Benchmark(
+    title="codex-m",
+    url=_CODEX + "codex-m/",
+    archive_sha256=None,
+    train=SplitFile(185584, "d99c3437ab51690391a26d96976adf6e5494dba7ef6902e77000551bfa566556"),
+    valid=SplitFile(10310, "11c323096367354940846b9ed940c5dabddc1d20a70474222babe7e7fd28b28d"),
+    test=SplitFile(10311, "0575ce05e4ce915e395bb4f708e8df9547989dd4c8c71407cbfd78c19daffcf7"),
+    description="Wikidata facts about people, places and works: the middle one of three.",
+    homepage=_CODEX_HOMEPAGE,
+    licence=_CODEX_LICENCE,
+    citation=_SAFAVI_2020,
+    labels_title="codex-relations",
+)
+
 BENCHMARKS = {
     benchmark.name: benchmark
-    for benchmark in (WN18RR, FB15K_237, WN18, FB15K, UMLS, KINSHIP, NATIONS)
+    for benchmark in (
+        *(WN18RR, FB15K_237, WN18, FB15K),
+        *(UMLS, KINSHIP, NATIONS, CODEX_S, CODEX_M),
+    )
 }

@@ -76,9 +76,9 @@ def _manual_dir(dl_manager: tfds.download.DownloadManager) -> pathlib.Path | Non
 
 
 def _builder(benchmark: Benchmark) -> type[BenchmarkBuilder]:
-    """Returns the builder class of a benchmark, which TFDS registers by its name in lower case."""
+    """Returns the builder class of a benchmark, which TFDS registers as, for example, codex_s."""
     attributes = {"benchmark": benchmark, "__module__": __name__}
-    return type(benchmark.name.capitalize(), (BenchmarkBuilder,), attributes)
+    return type(benchmark.name.capitalize().replace("-", "_"), (BenchmarkBuilder,), attributes)
 
 
 BUILDERS = {name: _builder(benchmark) for name, benchmark in benchmarks.BENCHMARKS.items()}

@@ -139,10 +139,11 @@ def test_a_server_that_never_answers(tiny_benchmark, monkeypatch):
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        found = self.path == "/tiny.tar.gz"
-        self.send_response(200 if found else 404)
+        files = {f"/splits/{name}.txt": content for name, content in TINY_SPLITS.items()}
+        content = {"/tiny.tar.gz": TINY_ARCHIVE, "/other/train.txt": b"a\tb\tc\n", **files}
+        self.send_response(200 if self.path in content else 404)
         self.end_headers()
-        self.wfile.write(TINY_ARCHIVE if found else b"nothing here")
+        self.wfile.write(content.get(self.path, b"nothing here"))
 
     def log_message(self, *args):
         pass
@@ -154,6 +155,17 @@ def server():
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
+
+
+def test_splits_that_are_published_one_by_one(tiny_benchmark, server):
+    published = dataclasses.replace(tiny_benchmark, url=f"{server}/splits/")
+    assert archives.read_splits(published, None) == TINY_SPLITS
+    other = dataclasses.replace(tiny_benchmark, url=f"{server}/other/")
+    with pytest.raises(DataError, match=r"/other/train.txt: expected the train split of tiny, sha"):
+        archives.read_splits(other, None)
+    missing = dataclasses.replace(tiny_benchmark, url=f"{server}/nowhere/")
+    with pytest.raises(DataError, match=r"/nowhere/ cannot be .* put its splits in a \.tar\.gz"):
+        archives.read_splits(missing, None)
 
 
 def test_download(tiny_benchmark, server):

@@ -52,9 +52,9 @@ class TrainConfig:
     """
 
     dataset: str = setting(
-        help="wn18rr, fb15k237, wn18, fb15k, umls, kinship, nations, countries, or the path of a "
-        "file of triples, which is split, or of a folder with train.txt, valid.txt and test.txt "
-        "(head TAB relation TAB tail).",
+        help="wn18rr, fb15k237, wn18, fb15k, umls, kinship, nations, codex-s, codex-m, countries, "
+        "or the path of a file of triples, which is split, or of a folder with train.txt, "
+        "valid.txt and test.txt (head TAB relation TAB tail).",
         group="data",
         basic=True,
     )

@@ -139,4 +139,5 @@ def test_the_docs_have_the_weights_of_the_presets(dataset, recipe, n3, dura):
 
 
 def test_the_docs_have_the_weights_of_all_benchmarks():
-    assert {dataset for dataset, *_ in weights_in_the_docs()} == set(BENCHMARKS)
+    untuned = {"codex-s", "codex-m"}
+    assert {dataset for dataset, *_ in weights_in_the_docs()} == set(BENCHMARKS) - untuned
