@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 from quatre_tf import Evaluator, Graph, load_run
+from quatre_tf.data import graph as graphs
 from quatre_tf.errors import ConfigError, DataError, TrainingError
 from quatre_tf.ranking.results import Results
 from tests.quatre_tf.ranking.evaluations import make_results
@@ -28,6 +29,22 @@ def quick(monkeypatch):
     export_little(monkeypatch)
     with eagerly():
         yield
+
+
+def test_known_triples_are_indexed_once(config, tmp_path, monkeypatch):
+    """By training, validation, the test split and a whole export together."""
+    built = []
+    for side in ("heads", "tails"):
+        index = getattr(graphs, f"index_{side}")
+
+        def remember(triples, num_entities, index=index, side=side):
+            built.append((side, len(triples)))
+            return index(triples, num_entities)
+
+        monkeypatch.setattr(graphs, f"index_{side}", remember)
+    fit(config, tmp_path / "run")
+    assert built
+    assert len(built) == len(set(built))
 
 
 def stop_at(steps_to_go, step):

@@ -132,7 +132,7 @@ def weights_in_the_docs():
             yield title.lower().replace("-", ""), recipe, n3, dura
 
 
-@pytest.mark.parametrize(("dataset", "recipe", "n3", "dura"), weights_in_the_docs())
+@pytest.mark.parametrize(("dataset", "recipe", "n3", "dura"), list(weights_in_the_docs()))
 def test_the_docs_have_the_weights_of_the_presets(dataset, recipe, n3, dura):
     config = presets.resolve(dataset, recipe, {})
     assert (config.n3, config.dura) == (n3, dura)
