@@ -187,10 +187,11 @@ def machine() -> dict[str, Any]:
 
 def _is_paper_compiled() -> bool:
     from quatre_tf.accelerated.kernel import KernelError
+    from quatre_tf.layers.relation_rotations import RelationRotations
     from quatre_tf.objectives.sampled_logistic import compiled_operation
 
     try:
-        return compiled_operation() is not None
+        return compiled_operation(RelationRotations(1, 1)) is not None
     except KernelError:
         return False
 

@@ -3,6 +3,7 @@ import shlex
 
 import pytest
 
+from benchmarks import measure
 from benchmarks.record_run import command_of, record_of
 from quatre_tf.errors import ConfigError
 from quatre_tf.ranking.results import Results, Row
@@ -70,3 +71,9 @@ def test_figures_of_another_split_are_refused(tmp_path):
             ConfigError, match=r"test\.json has .* Expected 4 and realistic of this"
         ):
             record_of(tmp_path, write_results(tmp_path / "test.json", **other))
+
+
+def test_the_machine_of_a_record():
+    described = measure.machine()
+    assert described["cores"] >= 1
+    assert described["compiled_paper_step"] in (True, False)

@@ -135,7 +135,20 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     },
     "complex": {"sampled": {"wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1}}},
     "autosf": {"sampled": {"wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1}}},
+    "rescal": {"sampled": {"wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1}}},
     "transe": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 512, "norm": "2"}}},
+    "conve": {
+        "sampled": {
+            "wn18rr": {
+                "embedding_dim": 200,
+                "n3": 0.0,
+                "optimizer": "adam",
+                "learning_rate": 0.003,
+                "init_scale": 0.05,
+                "epochs": 15,
+            }
+        }
+    },
 }
 # By model. Where a model or a data set is missing, the settings of the recipe hold.
 _OF_MODEL = {
