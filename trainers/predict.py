@@ -3,6 +3,7 @@
 quatre predict --run_dir=DIR --head=Uruguay --relation=official_language --explain
 quatre predict --run_dir=DIR --queries=questions.tsv --format=csv --output=answers.csv
 quatre predict --run_dir=DIR --missing --relation=borders
+quatre predict --saved_model=DIR --head=Aland --relation=official_language
 
 docs/predicting.md explains what is shown.
 """
@@ -15,10 +16,17 @@ from absl import flags
 from datasets.program import import_tensorflow, place_in_help, run_program
 from datasets.progress import progress
 from quatre_tf.errors import ConfigError
+from quatre_tf.paths import user_path
 from trainers.prediction.formats import FORMATS, write
 from trainers.prediction.questions import QuestionReader, read_lines
 
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.")
+_SAVED_MODEL = flags.DEFINE_string(
+    "saved_model",
+    None,
+    "In place of --run_dir: a folder that `quatre export` or `quatre add-entities` wrote. It knows "
+    "added entities, and takes names only, no labels.",
+)
 _HEAD = flags.DEFINE_string("head", "", "Name or label of the head; its tails are asked.")
 _TAIL = flags.DEFINE_string("tail", "", "Name or label of the tail; its heads are asked.")
 _RELATION = flags.DEFINE_string("relation", "", "The relation.")
@@ -50,7 +58,7 @@ _PROBABILITY = flags.DEFINE_enum(
 _EXPLAIN = flags.DEFINE_bool("explain", False, "Show the known facts that are most alike.")
 _FORMAT = flags.DEFINE_enum("format", "table", FORMATS, "For people or for programs.")
 _OUTPUT = flags.DEFINE_string("output", None, "Write to this file, not to standard output.")
-for _name in ("run_dir", "head", "relation", "tail", "queries", "missing"):
+for _name in ("run_dir", "saved_model", "head", "relation", "tail", "queries", "missing"):
     place_in_help(_name, "question")
 for _name in ("top_k", "include_known", "candidates", "probability", "explain"):
     place_in_help(_name, "answers", is_basic=_name != "candidates")
@@ -67,13 +75,20 @@ def main(argv: Sequence[str]) -> None:
     lines = read_lines(_QUERIES.value) if _QUERIES.value else []
     import_tensorflow()
     from quatre_tf.runs.run import load_run
+    from trainers.prediction.exported import report_exported
     from trainers.prediction.predicting import Options
     from trainers.prediction.reports import report_answers, report_missing
 
-    trained = load_run(_RUN_DIR.value)
     candidates = _CANDIDATES.value or ("seen" if _MISSING.value else "all")
     explain = _EXPLAINED if _EXPLAIN.value else 0
     options = Options(_TOP_K.value, _INCLUDE_KNOWN.value, candidates, explain, _PROBABILITY.value)
+    if _SAVED_MODEL.value:
+        asked = [fields for _, fields in lines] or [[_HEAD.value, _RELATION.value, _TAIL.value]]
+        report = report_exported(user_path(_SAVED_MODEL.value), asked, options, titles=bool(lines))
+        write(report, _FORMAT.value, _OUTPUT.value)
+        return
+    assert _RUN_DIR.value, "_check_flags"
+    trained = load_run(_RUN_DIR.value)
     if _MISSING.value:
         report = report_missing(trained, _RELATION.value, options)
     else:
@@ -92,6 +107,10 @@ def main(argv: Sequence[str]) -> None:
 
 def _check_flags() -> None:
     """Raises ConfigError unless the flags say one thing to do."""
+    if bool(_RUN_DIR.value) == bool(_SAVED_MODEL.value):
+        raise ConfigError("Give either --run_dir, or --saved_model for an exported model.")
+    if _SAVED_MODEL.value and (_MISSING.value or _EXPLAIN.value or _PROBABILITY.present):
+        raise ConfigError("--missing, --explain and --probability need a run: give --run_dir.")
     given = [f"--{flag.name}" for flag in (_HEAD, _TAIL, _RELATION, _QUERIES) if flag.value]
     if _MISSING.value:
         given = [f"--{_MISSING.name}", *given]

@@ -1,0 +1,75 @@
+"""Answers of an exported model, to which an entity was added."""
+
+import numpy as np
+import pytest
+
+from quatre_tf import Graph, KGEModel, Run, Vocabulary
+from quatre_tf.errors import DataError, UnknownNameError
+from saved_models.new_entities import add_entities
+from saved_models.scorer import build_scorer
+from saved_models.versions import export_scorer
+from trainers.prediction.exported import report_exported
+from trainers.prediction.predicting import Options
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """The folder of two versions, and the model of the newer one: five entities and `new`."""
+    folder = tmp_path_factory.mktemp("exported")
+    triples = np.array([[0, 0, 1], [1, 0, 2], [2, 1, 3], [3, 1, 4]], np.int32)
+    names = Vocabulary(list("abcde"), "entity"), Vocabulary(["likes", "rules"], "relation")
+    graph = Graph("letters", *names, triples, triples[:0], triples[:0])
+    model = KGEModel(5, 2, 3, "distmult")
+    rng = np.random.default_rng(4)
+    model.assign_tables({name: rng.normal(size=t.shape) for name, t in model.tables().items()})
+    export_scorer(build_scorer(model, graph), folder)
+    added = add_entities(Run(model, graph, folder), np.array([["new", "likes", "b"]], object))
+    export_scorer(build_scorer(added.model, added.graph), folder)
+    return folder, added
+
+
+def test_the_newest_version_answers_about_an_added_entity(exported):
+    folder, added = exported
+    asked = [["new", "likes", "?"], ["", "rules", "e"]]
+    report = report_exported(folder, asked, Options(top_k=3, include_known=True), titles=True)
+    tables = added.model.tables()
+    new, (likes, rules) = tables["entity"][5], tables["relation"]
+    for block, query, title in zip(
+        report.blocks,
+        [new * likes, tables["entity"][4] * rules],
+        ["(new, likes, ?)", "(?, rules, e)"],
+        strict=True,
+    ):
+        expected = tables["entity"] @ query
+        best = np.argsort(-expected)[:3]
+        assert block.title == title
+        assert [row["entity"] for row in block.rows] == [
+            added.graph.entities.names[i] for i in best
+        ]
+        np.testing.assert_allclose([r["score"] for r in block.rows], expected[best], rtol=1e-5)
+
+
+def test_known_facts_are_left_out(exported):
+    folder, _ = exported
+    (block,) = report_exported(folder, [["new", "likes", "?"]], Options(), titles=False).blocks
+    assert "b" not in [row["entity"] for row in block.rows]
+    assert [row["rank"] for row in block.rows] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "message"),
+    [
+        (["zoe", "likes", "?"], UnknownNameError, "Unknown entity 'zoe'"),
+        (["a", "eats", "?"], UnknownNameError, "Unknown relation 'eats'"),
+        (["a", "likes", "b"], DataError, r"either a head or a tail.*Received: a, likes, b\."),
+        (["?", "likes", ""], DataError, "either a head or a tail"),
+    ],
+)
+def test_senseless_questions(exported, fields, error, message):
+    with pytest.raises(error, match=message):
+        list(report_exported(exported[0], [fields], Options(), titles=False).blocks)
+
+
+def test_a_folder_without_a_model(tmp_path):
+    with pytest.raises(DataError, match="holds no exported model"):
+        report_exported(tmp_path, [], Options(), titles=False)
