@@ -61,7 +61,7 @@ _OUTPUT = flags.DEFINE_string("output", None, "Write to this file, not to standa
 for _name in ("run_dir", "saved_model", "head", "relation", "tail", "queries", "missing"):
     place_in_help(_name, "question")
 for _name in ("top_k", "include_known", "candidates", "probability", "explain"):
-    place_in_help(_name, "answers", is_basic=_name != "candidates")
+    place_in_help(_name, "answers", is_basic=_name not in ("candidates", "include_known"))
 for _name in ("format", "output"):
     place_in_help(_name, "output")
 _EXPLAINED = 3
