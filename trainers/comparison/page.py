@@ -48,9 +48,10 @@ def _charts(plan: Comparison, results: Results, candidates: str) -> Iterator[str
         width = _NAMES + _BARS + _FIGURES
         alt = f"{TITLES[metric]} by model, {CANDIDATE_TITLES[candidates].lower()}"
         yield (
-            f'<figure><figcaption>{TITLES[metric]}</figcaption><div class="scroll">'
-            f'<svg role="img" aria-label="{html.escape(alt)}" width="{width}" height="{height}" '
-            f'font-size="13" font-family="system-ui, sans-serif">{bars}</svg></div></figure>\n'
+            f"<figure><figcaption>{TITLES[metric]}</figcaption>"
+            f'<svg role="img" aria-label="{html.escape(alt)}" viewBox="0 0 {width} {height}" '
+            f'style="width: 100%; max-width: {width}px" font-size="13" '
+            f'font-family="system-ui, sans-serif">{bars}</svg></figure>\n'
         )
 
 

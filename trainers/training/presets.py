@@ -137,6 +137,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "autosf": {"sampled": {"wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1}}},
     "rescal": {"sampled": {"wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1}}},
     "transe": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 512, "norm": "2"}}},
+    "rotate": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}}},
     "conve": {
         "sampled": {
             "wn18rr": {
