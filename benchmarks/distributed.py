@@ -6,7 +6,7 @@ Batches are cut into parts as the workers would cut them, and the entity rows th
 counted. docs/distributed.md says what is sent when.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -38,9 +38,8 @@ def define_flags() -> None:
     flags.DEFINE_string("output", None, "JSON file to write.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Counts and prints."""
-    del argv
     given = flags.FLAGS
     import_tensorflow()
     graph = catalog.load(given.dataset, manual_dir=given.manual_dir)

@@ -11,7 +11,6 @@ ranking scores queries that occur more than once only once.
 """
 
 import pathlib
-from collections.abc import Sequence
 
 from absl import flags
 
@@ -26,9 +25,8 @@ _ROUNDS = flags.DEFINE_integer("rounds", 5, "Measurements; the median is reporte
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Measures and prints."""
-    del argv
     import_tensorflow()
     from datasets import catalog
     from quatre_tf.ranking.evaluation import evaluate_runs

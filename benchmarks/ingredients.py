@@ -59,9 +59,8 @@ def define_flags() -> None:
     flags.DEFINE_string("output", None, "JSON file of the figures.", required=True)
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Trains what the file does not have yet."""
-    del argv
     given = flags.FLAGS
     path = pathlib.Path(given.output)
     result = json.loads(path.read_text("utf-8")) if path.exists() else begin(given.dataset)

@@ -13,7 +13,7 @@ other half is reported. Trainings that --work_dir holds are not repeated.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,9 +50,8 @@ _MAX_OLD_TRIPLES = 5_000
 _CHOICE_K = 4
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Trains what is missing, measures and prints."""
-    del argv
     import_tensorflow()
     from datasets import catalog
 

@@ -106,9 +106,8 @@ def define_flags() -> None:
     flags.DEFINE_string("output", None, "JSON file to write.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Measures and prints."""
-    del argv
     peer, envs = flags.FLAGS.peer, user_path(flags.FLAGS.envs).absolute()
     python = envs / peer / "bin" / "python"
     if not python.exists():

@@ -7,7 +7,7 @@ the step alone on one such batch, with all cores; and the step fed by the pipeli
 The flags are those of `quatre fit`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from absl import flags
@@ -31,9 +31,8 @@ _ROUNDS = flags.DEFINE_integer("rounds", 7, "Measurements; the median is reporte
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Measures and prints."""
-    del argv
     given = _SETTINGS.given()
     recipe = given.pop("recipe", "paper")
     config = presets.resolve(_DATASET.value, recipe, given)

@@ -29,9 +29,8 @@ _EVALUATION = flags.DEFINE_string("evaluation", None, "Test figures of `quatre e
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.", required=True)
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags."""
-    del argv
     run_dir = pathlib.Path(_RUN_DIR.value)
     evaluation = pathlib.Path(_EVALUATION.value or run_dir / "test_metrics.json")
     record = record_of(run_dir, evaluation)

@@ -61,9 +61,8 @@ def define_flags() -> None:
     flags.DEFINE_string("output", str(_HERE / "records.md"), "Page to write.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Writes the page."""
-    del argv
     records = read(pathlib.Path(flags.FLAGS.results))
     pathlib.Path(flags.FLAGS.output).write_text(page(records), encoding="utf-8")
 

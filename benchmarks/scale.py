@@ -11,7 +11,7 @@ evaluation with its matrix products.
 import pathlib
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from absl import flags
@@ -42,9 +42,8 @@ _TILE = 256
 _GIB = 2**30
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Measures and prints."""
-    del argv
     settings = {"embedding_dim": _EMBEDDING_DIM.value, "batch_size": _BATCH_SIZE}
     command = measure.command(
         "scale",

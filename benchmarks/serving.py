@@ -11,7 +11,7 @@ form times the exact top-10 among up to 5 million random entities, without names
 
 import functools
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -37,9 +37,8 @@ def _one_form(values: dict[str, Any]) -> bool:
     return (values["run_dir"] is None) == values["scale"]
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Measures and prints."""
-    del argv
     import_tensorflow()
     run_dir = _RUN_DIR.value
     measure.write_json(_OUTPUT.value, _run(run_dir) if run_dir else _scale())

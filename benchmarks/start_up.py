@@ -31,9 +31,8 @@ _LIMIT = "import tensorflow"
 _POLL_SECONDS = 0.005
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Measures and prints."""
-    del argv
     with tempfile.TemporaryDirectory() as folder:
         calls = _calls(pathlib.Path(folder))
         times = measure.interleaved(calls, rounds=_ROUNDS.value, timer=lambda call: call())

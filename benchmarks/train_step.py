@@ -18,7 +18,7 @@ The rate of each operation shows what the machine achieves at these sizes.
 
 import os
 import unittest.mock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from absl import flags
@@ -64,9 +64,8 @@ class Part(NamedTuple):
     unit: str
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Measures and prints."""
-    del argv
     recipe, shape = _RECIPE.value, _SHAPE.value
     given = {"embedding_dim": _EMBEDDING_DIM.value, "num_candidates": _NUM_CANDIDATES.value}
     given = {name: value for name, value in given.items() if value is not None}

@@ -4,7 +4,6 @@ Usage: quatre describe --dataset=wn18
 """
 
 import json
-from collections.abc import Sequence
 
 from absl import flags
 
@@ -27,9 +26,8 @@ _FORMAT = flags.DEFINE_enum("format", "text", ("text", "json"), "What is printed
 _OUTPUT = flags.DEFINE_string("output", None, "Also write everything to this JSON file.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags; see `datasets.graph_report.describe`."""
-    del argv
     catalog.check(_DATASET.value)
     if _DATASET.value in BENCHMARKS:
         import_tensorflow()

@@ -7,7 +7,6 @@ Each may be compressed (.gz).
 """
 
 import shlex
-from collections.abc import Sequence
 
 from absl import flags
 
@@ -55,9 +54,8 @@ for _name in ("output", "overwrite"):
     place_in_help(_name, "output")
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags; see `datasets.custom_dataset.prepare`."""
-    del argv
     from datasets.custom_dataset import Source, prepare
     from datasets.graph_report import description_text
     from datasets.readers.text_format import Format

@@ -43,18 +43,22 @@ def place_in_help(name: str, heading: str, is_basic: bool = True) -> None:
     _PLACES[name] = (heading, is_basic)
 
 
-def run_program(main: Callable[[Sequence[str]], int | None]) -> None:
-    """Parses the flags, calls `main(argv)` and exits.
+def run_program(main: Callable[[], int | None], if_interrupted: str = "") -> None:
+    """Parses the flags, calls `main` and exits.
 
     Modules of programs import nothing heavy, so that `--help` and flag errors answer at once;
     `main` calls `import_tensorflow` and imports the rest.
+
+    Args:
+        main: The program; returns its exit code, None for 0.
+        if_interrupted: What to do after Ctrl-C, a sentence.
     """
     open_standard_streams()
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         try:
-            app.run(lambda argv: _run(main, argv), flags_parser=_parse_flags)
+            app.run(lambda _: _run(main, if_interrupted), flags_parser=_parse_flags)
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
@@ -163,11 +167,11 @@ def _help_of(flag: flags.Flag) -> str:
     return flags.text_wrap(text, indent=" " * 6, firstline_indent="  ")
 
 
-def _run(main: Callable[[Sequence[str]], int | None], argv: Sequence[str]) -> int:
+def _run(main: Callable[[], int | None], if_interrupted: str) -> int:
     if not _is_verbosity_given():
         logging.set_verbosity(logging.WARNING)
     try:
-        return main(argv) or 0
+        return main() or 0
     except DataError as error:
         if _DEBUG.value:
             raise
@@ -175,5 +179,5 @@ def _run(main: Callable[[Sequence[str]], int | None], argv: Sequence[str]) -> in
         sys.stderr.write("error: " + "\n".join(lines) + "\n")
         return 1
     except KeyboardInterrupt:
-        sys.stderr.write("Interrupted.\n")
+        sys.stderr.write(f"Interrupted. {if_interrupted}".rstrip() + "\n")
         return 130

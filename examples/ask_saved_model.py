@@ -7,7 +7,6 @@ TensorFlow's start-up notes off the screen.
 """
 
 import pathlib
-from collections.abc import Sequence
 
 from absl import flags
 
@@ -21,9 +20,8 @@ _RELATION = flags.DEFINE_string("relation", None, "Name of the relation.", requi
 _TOP_K = flags.DEFINE_integer("top_k", 5, "How many answers.", lower_bound=1)
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Loads the newest version and prints its best answers, known facts among them."""
-    del argv
     if (_HEAD.value is None) == (_TAIL.value is None):
         raise DataError("Give either --head or --tail; the other one is predicted.")
     import_tensorflow()

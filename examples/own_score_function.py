@@ -3,8 +3,6 @@
 Usage: python -m examples.own_score_function
 """
 
-from collections.abc import Sequence
-
 import keras
 import tensorflow as tf
 
@@ -45,9 +43,8 @@ class SimplE(ScoreFunction):
         return tf.concat([as_tail * relation, as_head * inverse], axis=-1) / 2
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Trains a model with it and prints what it reaches on the test split."""
-    del argv
     figures = train(epochs=10)
     print(f"Test split: MRR {figures['mrr']:.4f}, Hits@10 {figures['hits@10']:.4f}")
 

@@ -4,8 +4,6 @@ Usage: python -m examples.query_served_model --server=http://localhost:8501 --mo
            --head=Egypt --relation=official_language
 """
 
-from collections.abc import Sequence
-
 from absl import flags
 
 from datasets.program import run_program
@@ -20,9 +18,8 @@ _TOP_K = flags.DEFINE_integer("top_k", 5, "How many tails.", lower_bound=1)
 _FILTERED = flags.DEFINE_bool("filtered", False, "Leave out what the graph of the model has.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Asks one question and prints the answers, best first."""
-    del argv
     client = Client(_SERVER.value, _MODEL.value)
     question = (_HEAD.value, _RELATION.value)
     (answer,) = client.predict_tails([question], _TOP_K.value, _FILTERED.value)

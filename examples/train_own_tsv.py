@@ -6,7 +6,6 @@ It is `quatre prepare` and `quatre fit` called as functions; the two programs ha
 """
 
 import pathlib
-from collections.abc import Sequence
 
 from absl import flags
 
@@ -19,9 +18,8 @@ _OUTPUT = flags.DEFINE_string("output", None, "Where splits and run are kept.", 
 _EPOCHS = flags.DEFINE_integer("epochs", 50, "Epochs of 100 steps.", lower_bound=1)
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Prepares a data set from the file and trains on it."""
-    del argv
     from datasets.custom_dataset import Source, prepare
     from trainers.training import presets
 

@@ -8,7 +8,6 @@ better any more, and leaves the best model in --output.
 
 import os
 import pathlib
-from collections.abc import Sequence
 
 from absl import flags
 
@@ -18,9 +17,8 @@ _OUTPUT = flags.DEFINE_string("output", "runs/countries.keras", "Where the model
 _EPOCHS = flags.DEFINE_integer("epochs", 20, "Epochs of 100 steps at most.", lower_bound=1)
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags; see `train`."""
-    del argv
     import_tensorflow()
     test = train(pathlib.Path(_OUTPUT.value), _EPOCHS.value)
     print(f"Test split: MRR {test['mrr']:.4f}, Hits@10 {test['hits@10']:.4f}")

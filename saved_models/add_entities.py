@@ -8,7 +8,7 @@ The run is read and not changed, so --triples holds all new entities each time. 
 describes the method, and how good it is after how many triples.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from absl import flags
@@ -43,9 +43,8 @@ _MAX_NEAREST = 5
 _MAX_TRIPLES = 10
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags; see `saved_models.new_entities.add_entities`."""
-    del argv
     from datasets.triples import read_triples
 
     # Before TensorFlow: an unreadable file is reported at once.

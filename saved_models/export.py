@@ -5,8 +5,6 @@ quatre export --run_dir=runs/wn18rr --output=saved_models/exports/wn18rr
 The signatures are described in `saved_models/README.md`.
 """
 
-from collections.abc import Sequence
-
 from absl import flags
 
 from datasets.program import import_tensorflow, run_program
@@ -20,9 +18,8 @@ _VERSION = flags.DEFINE_integer(
 )
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags."""
-    del argv
     import_tensorflow()
     from quatre_tf.runs.run import load_run
     from saved_models.calibrating import calibration_of

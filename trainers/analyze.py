@@ -6,7 +6,6 @@ Needs the extra `analysis`: pip install 'quatre-tf[analysis]'
 """
 
 import pathlib
-from collections.abc import Sequence
 
 from absl import flags
 
@@ -24,9 +23,8 @@ _RELATIONS = flags.DEFINE_list(
 _OUTPUT = flags.DEFINE_string("output", None, "Folder of the report. Default: RUN_DIR/report.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags; see `trainers.reporting.html_report.report.write_report`."""
-    del argv
     check_extra()
     import_tensorflow()
     from trainers.reporting.html_report.report import write_report

@@ -7,8 +7,6 @@ Egypt, official_language, ?
 An empty line or Ctrl-D ends the program.
 """
 
-from collections.abc import Sequence
-
 from absl import flags
 
 from datasets.program import import_tensorflow, run_program
@@ -18,9 +16,8 @@ _TOP_K = flags.DEFINE_integer("top_k", 5, "How many answers.", 1, 2**31 - 1)
 _INCLUDE_KNOWN = flags.DEFINE_bool("include_known", False, "Also show facts of the data set.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags; see `trainers.prediction.prompt.converse`."""
-    del argv
     import_tensorflow()
     from quatre_tf.runs.run import load_run
     from trainers.prediction.predicting import Options

@@ -7,16 +7,13 @@ To be run again after an update of this project or of TensorFlow; a training say
 it found it. Without it the step is the same to rounding, and slower.
 """
 
-from collections.abc import Sequence
-
 from datasets.program import import_tensorflow, run_program
 from datasets.progress import status
 from quatre_tf.errors import ConfigError
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """See `quatre_tf.accelerated.kernel`."""
-    del argv
     import_tensorflow()
     from quatre_tf.accelerated import kernel
 

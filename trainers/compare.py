@@ -7,7 +7,6 @@ Flags left out take the preset. Ctrl-C saves a checkpoint; the same command cont
 
 import pathlib
 import sys
-from collections.abc import Sequence
 
 from absl import flags
 
@@ -46,9 +45,8 @@ _DATA = setting_flags.DataFlags()
 _SETTINGS = setting_flags.SettingFlags(without=("model", "seed", "strategy", "num_replicas"))
 
 
-def main(argv: Sequence[str]) -> int:
+def main() -> None:
     """Translates the flags; see `trainers.comparison.run.run_comparison`."""
-    del argv
     catalog.check(_DATASET.value)
     settings = _SETTINGS.given()
     models, recipe = _MODELS.value, settings.pop("recipe", "")
@@ -73,15 +71,10 @@ def main(argv: Sequence[str]) -> int:
 
     name = pathlib.Path(_DATASET.value).stem
     output = user_path(_OUTPUT.value or f"runs/comparison-{name}")
-    try:
-        results = run_comparison(comparison, output, **_DATA.given())
-    except KeyboardInterrupt:
-        sys.stderr.write("Interrupted. The same command continues.\n")
-        return 130
+    results = run_comparison(comparison, output, **_DATA.given())
     print(f"\n{comparison_text(comparison, results)}\n\nResults: {output / 'comparison.json'}")
     print(f"Page:    {output / 'comparison.html'}")
-    return 0
 
 
 if __name__ == "__main__":
-    run_program(main)
+    run_program(main, if_interrupted="The same command continues.")

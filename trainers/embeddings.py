@@ -9,7 +9,6 @@ written [0.1,0.2], as pgvector reads it). Embeddings are float32, one row for ea
 
 import csv
 import pathlib
-from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -25,9 +24,8 @@ _OUTPUT = flags.DEFINE_string(
 )
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags."""
-    del argv
     suffix = pathlib.Path(_OUTPUT.value).suffix
     if suffix not in WRITERS:
         raise ConfigError(

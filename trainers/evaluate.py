@@ -5,8 +5,6 @@ Usage: quatre evaluate --run_dir=runs/wn18rr --output=test.json
 docs/evaluation.md explains every figure.
 """
 
-from collections.abc import Sequence
-
 from absl import flags
 
 from datasets.program import import_tensorflow, run_program
@@ -30,9 +28,8 @@ _SEED = flags.DEFINE_integer("seed", 1, "Of intervals and p values.")
 _OUTPUT = flags.DEFINE_string("output", None, "Also write the figures to this JSON file.")
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags; see `quatre_tf.ranking.evaluation.evaluate_runs`."""
-    del argv
     candidates = setting_flags.candidate_sets_of(_CANDIDATES.value)
     import_tensorflow()
     from datasets.progress import progress

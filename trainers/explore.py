@@ -7,7 +7,6 @@ The page is for the browser of this computer, and needs no network. docs/explori
 """
 
 import webbrowser
-from collections.abc import Sequence
 
 from absl import flags
 
@@ -24,9 +23,8 @@ _OPEN = flags.DEFINE_bool("open", False, "Open the page in the browser.")
 _INTERRUPTED = 130
 
 
-def main(argv: Sequence[str]) -> int:
+def main() -> int:
     """Translates the flags; see `trainers.explorer`."""
-    del argv
     from trainers.explorer.server import address, listen, make
 
     # Before TensorFlow: a port in use is reported at once.

@@ -12,7 +12,6 @@ import pathlib
 import shlex
 import sys
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from absl import flags
@@ -46,9 +45,8 @@ _SETTINGS = setting_flags.SettingFlags()
 _BUDGET_MINUTES = 5.0
 
 
-def main(argv: Sequence[str]) -> int:
+def main() -> int:
     """Translates the flags; see `fit`."""
-    del argv
     given = _SETTINGS.given()
     if _DATASET.value:
         given["dataset"] = _DATASET.value

@@ -8,7 +8,6 @@ Afterwards evaluate, predict and export take the run; docs/importing.md has an e
 """
 
 import dataclasses
-from collections.abc import Sequence
 
 from absl import flags
 
@@ -37,9 +36,8 @@ _SETTINGS = setting_flags.SettingFlags(
 )
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags; see `trainers.importing.imported_run.import_embeddings`."""
-    del argv
     catalog.check(_DATASET.value)
     settings = _SETTINGS.given()
     if "model" not in settings:

@@ -6,8 +6,6 @@ Usage: quatre import-openke --weights=FILE.json --dataset=NAME|PATH
 Afterwards evaluate, predict and export take the run; docs/importing.md has an example.
 """
 
-from collections.abc import Sequence
-
 from absl import flags
 
 from datasets import catalog
@@ -30,9 +28,8 @@ _RUN_DIR = flags.DEFINE_string("run_dir", None, "Where the run will be.", requir
 _DATA = setting_flags.DataFlags()
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags; see `trainers.importing.imported_run.import_openke`."""
-    del argv
     catalog.check(_DATASET.value)
     files = map(setting_flags.existing_file, (_WEIGHTS, _ENTITY2ID, _RELATION2ID))
     weights, entity2id, relation2id = files

@@ -9,7 +9,6 @@ docs/predicting.md explains what is shown.
 """
 
 import dataclasses
-from collections.abc import Sequence
 
 from absl import flags
 
@@ -67,9 +66,8 @@ for _name in ("format", "output"):
 _EXPLAINED = 3
 
 
-def main(argv: Sequence[str]) -> None:
+def main() -> None:
     """Translates the flags; see `trainers.prediction.reports`."""
-    del argv
     _check_flags()
     # Before TensorFlow: a file that cannot be read is told at once.
     lines = read_lines(_QUERIES.value) if _QUERIES.value else []

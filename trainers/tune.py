@@ -14,7 +14,6 @@ import dataclasses
 import importlib.util
 import shlex
 import sys
-from collections.abc import Sequence
 
 from absl import flags
 
@@ -50,9 +49,8 @@ _SETTINGS = setting_flags.SettingFlags(
 place_in_help("n3", "regularization", is_basic=False)
 
 
-def main(argv: Sequence[str]) -> int:
+def main() -> None:
     """Translates the flags; see `trainers.tuning.search.run_search`."""
-    del argv
     search = _search()
     _require_optuna()
 
@@ -67,14 +65,9 @@ def main(argv: Sequence[str]) -> int:
     graph = catalog.load(search.dataset, **_DATA.given())
     search = dataclasses.replace(search, num_entities=graph.num_entities)
     output = user_path(_OUTPUT.value)
-    try:
-        results = run_search(search, output, **_DATA.given())
-    except KeyboardInterrupt:
-        sys.stderr.write("Interrupted. The same command goes on.\n")
-        return 130
+    results = run_search(search, output, **_DATA.given())
     print(f"\n{search_text(search, results)}\n\nFigures:     {output / 'trials.csv'}")
     print(f"TensorBoard: tensorboard --logdir={shlex.quote(str(output))}")
-    return 0
 
 
 def _search() -> Search:
@@ -100,4 +93,4 @@ def _require_optuna() -> None:
 
 
 if __name__ == "__main__":
-    run_program(main)
+    run_program(main, if_interrupted="The same command continues.")

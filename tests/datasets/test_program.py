@@ -20,7 +20,7 @@ flags.DEFINE_bool("thorns", False, "Whether it stings.")
 place_in_help("petals", "flower")
 place_in_help("thorns", "flower", is_basic=False)
 
-def main(argv):
+def main():
     if _WHAT.value == "mistake":
         raise DataError("Expected a flower, received a stone.")
     if _WHAT.value == "defect":

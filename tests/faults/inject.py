@@ -32,8 +32,7 @@ _RUNS = flags.DEFINE_integer("runs", 20, "How many.")
 _FIRST_SEED = flags.DEFINE_integer("first_seed", 1, "Of the first run; each has the next.")
 
 
-def main(argv):
-    del argv
+def main():
     if "QUATRE_FAULTS" not in os.environ:
         return _with_library(sys.argv[1:])
     # The runs' own lines are of no interest.

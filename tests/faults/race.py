@@ -34,8 +34,7 @@ _MINUTES = flags.DEFINE_float("minutes", 1.0, "How long.")
 _PROCESSES = flags.DEFINE_integer("processes", 8, "How many.")
 
 
-def main(argv):
-    del argv
+def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         facts = [f"p{i % 40}\tr{i // 40}\tp{(i * 7 + 1) % 40}\n" for i in range(_FACTS)]

@@ -88,7 +88,7 @@ def config_of(*arguments):
     printed = io.StringIO()
     with _only(own), flagsaver.flagsaver(), contextlib.redirect_stdout(printed):
         flags.FLAGS(["trainers.fit", "--print_config", *arguments])
-        assert program.main([]) == 0
+        assert program.main() == 0
     return TrainConfig(**json.loads(printed.getvalue()))
 
 
