@@ -1,24 +1,33 @@
-"""Reading columns from delimited text files.
+"""Reading columns from delimited text.
 
-`datasets.triples` reads the one format of this project; this module reads what people have.
+The text is parsed in C++ as a whole. Line by line it is looked at only when that failed or may have
+let an error through, to say where and why.
 """
 
 import csv
 import functools
 import itertools
 import pathlib
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from datasets.readers.text_files import (
+    BYTE_ORDER_MARK,
+    STANDARD_INPUT,
+    read_bytes,
+    without_mark,
+)
 from datasets.readers.text_format import UNKNOWN, Format, Layout, detect, numbered_rows, shown
-from datasets.triples import BYTE_ORDER_MARK, STANDARD_INPUT, read_bytes, without_mark
 from quatre_tf.errors import DataError
 
 # What no name may hold, because a line of a split file could not.
 _UNWRITABLE = "[\t\n\r\x00]"
+# A name may have any length.
+csv.field_size_limit(sys.maxsize)
 
 
 def read_columns(
@@ -39,24 +48,34 @@ def read_columns(
             fit, or has a name that is empty or holds a TAB, line break or NUL character.
     """
     data = without_mark(read_bytes(path))
-    path = "standard input" if pathlib.Path(path) == STANDARD_INPUT else path
-    if not data.strip():
-        raise DataError(
-            f"{path}: expected {', '.join(roles)} in each line, received an empty file."
-        )
-    layout = detect(data, str(path), roles, given)
-    try:
-        table = _parse_fast(data, layout, list(roles))
-    except pa.ArrowInvalid:
-        table = None
-    if table is None or BYTE_ORDER_MARK in data or _is_suspicious(table, layout):
-        table = _parse_slowly(data, str(path), layout, list(roles))
-    if not len(table):
-        raise DataError(f"{path}: expected lines after the header, received none.")
+    origin = "standard input" if pathlib.Path(path) == STANDARD_INPUT else str(path)
+    layout = detect(data, origin, roles, given)
+    table = parse(data, origin, layout, list(roles))
     return (_stripped(table) if given.strip else table), layout
 
 
-def _parse_fast(data: bytes, layout: Layout, roles: list[str]) -> pa.Table:
+def parse(data: bytes, origin: str, layout: Layout, roles: Sequence[str]) -> pa.Table:
+    """Parses a text; see `read_columns`.
+
+    Args:
+        data: The text, UTF-8 without a byte order mark.
+        origin: What to call it in messages, usually the path.
+        layout: Its layout.
+        roles: Names of the columns that are returned.
+    """
+    try:
+        table = _parse_fast(data, layout, roles)
+    except pa.ArrowInvalid:
+        table = None
+    if table is None or BYTE_ORDER_MARK in data or _is_suspicious(table, layout):
+        table = _parse_slowly(data, origin, layout, roles)
+    if not len(table):
+        received = "a header alone" if layout.header else "an empty file"
+        raise DataError(f"{origin}: expected {', '.join(roles)} in each line, received {received}.")
+    return table
+
+
+def _parse_fast(data: bytes, layout: Layout, roles: Sequence[str]) -> pa.Table:
     quoted = layout.delimiter != "\t"
     names = [str(place) for place in range(len(layout.first))]
     wanted = [names[place] for place in layout.places]
@@ -77,7 +96,19 @@ def _parse_fast(data: bytes, layout: Layout, roles: list[str]) -> pa.Table:
             strings_can_be_null=False,
         ),
     )
-    return table.rename_columns(roles).unify_dictionaries()
+    columns = [_in_one_piece(column) for column in table.unify_dictionaries().columns]
+    return pa.table(columns, names=list(roles))
+
+
+def _in_one_piece(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Returns a column whose pieces, one a megabyte of text, have the same dictionary.
+
+    Whoever puts them together otherwise looks up the whole dictionary once for each of them.
+    """
+    if not column.num_chunks:
+        return pa.array([], pa.string()).dictionary_encode()
+    indices = pa.concat_arrays([chunk.indices for chunk in column.chunks])
+    return pa.DictionaryArray.from_arrays(indices, column.chunk(0).dictionary)
 
 
 def _is_suspicious(table: pa.Table, layout: Layout) -> bool:
@@ -104,7 +135,7 @@ def _has_row(table: pa.Table, names: list[str]) -> bool:
     return pc.any(functools.reduce(pc.and_, found)).as_py()
 
 
-def _parse_slowly(data: bytes, origin: str, layout: Layout, roles: list[str]) -> pa.Table:
+def _parse_slowly(data: bytes, origin: str, layout: Layout, roles: Sequence[str]) -> pa.Table:
     """Parses line by line; raises the error of the first line that does not fit."""
     columns: list[list[str]] = [[] for _ in roles]
     rows = numbered_rows(_decoded(data, origin), layout.delimiter)
@@ -116,7 +147,7 @@ def _parse_slowly(data: bytes, origin: str, layout: Layout, roles: list[str]) ->
     except csv.Error as error:
         raise DataError(f"{origin}: {error}. Look for a quote that is not closed.") from error
     arrays = [pa.array(column, pa.string()).dictionary_encode() for column in columns]
-    return pa.table(arrays, names=roles)
+    return pa.table(arrays, names=list(roles))
 
 
 def _stripped(table: pa.Table) -> pa.Table:
@@ -140,12 +171,13 @@ def _decoded(data: bytes, origin: str) -> str:
         ) from error
 
 
-def _check_row(fields: list[str], layout: Layout, roles: list[str], where: str) -> None:
-    text = layout.delimiter.join(fields)
+def _check_row(fields: list[str], layout: Layout, roles: Sequence[str], where: str) -> None:
+    text, is_tab = layout.delimiter.join(fields), layout.delimiter == "\t"
     if len(fields) != len(layout.first):
         raise DataError(
-            f"{where}: expected {len(layout.first)} fields as in the first line, received"
-            f" {len(fields)}: {shown(text)}. Mend the line; quote fields that hold the delimiter."
+            f"{where}: expected {len(layout.first)} fields as in"
+            f" {shown(layout.delimiter.join(layout.first))}, received {len(fields)}: {shown(text)}."
+            f" Mend the line{'' if is_tab else '; quote fields that hold the delimiter'}."
         )
     if fields[0].startswith(BYTE_ORDER_MARK.decode()):
         raise DataError(

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from datasets.readers.delimited import read_columns
 from datasets.readers.rdf import FORMATS, RdfTriples, read_rdf
+from datasets.readers.text_files import STANDARD_INPUT
 from datasets.readers.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
-from datasets.triples import STANDARD_INPUT
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.errors import DataError
 from quatre_tf.paths import printable, user_path

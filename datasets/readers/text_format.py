@@ -82,6 +82,8 @@ def detect(data: bytes, origin: str, roles: Mapping[str, str], given: Format = U
     """Detects the format of a text from its first lines; see `delimited.read_columns`."""
     # Any number of empty lines may come first.
     sample = data.lstrip(b"\r\n")[:_SAMPLE_BYTES].decode("utf-8", errors="replace")
+    if not sample:
+        return Layout("\t", tuple(roles), header=False, places=tuple(range(len(roles))))
     delimiter = DELIMITERS.get(given.delimiter or "", given.delimiter)
     if delimiter is None:
         delimiter = _most_regular(sample, len(roles), origin)

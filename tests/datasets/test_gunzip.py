@@ -5,7 +5,7 @@ import pytest
 from datasets.readers import gunzip
 from datasets.readers.gunzip import Gunzip
 from datasets.readers.rdf import read_rdf
-from datasets.triples import read_bytes
+from datasets.readers.text_files import read_bytes
 from quatre_tf.errors import DataError
 
 FACT = b"<http://a> <http://b> <http://c> .\n"

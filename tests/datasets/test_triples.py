@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from datasets import triples
 from datasets.catalog import read_graph
+from datasets.readers import delimited
 from datasets.triples import parse_triples, read_triples
 from quatre_tf.errors import DataError
 
@@ -18,35 +18,42 @@ def rows(table):
     [
         (
             b"a\tr\tb\na\tr\n",
-            r"here:2: expected 3 TAB-separated fields .head, relation, tail., received 2: 'a\\tr'",
+            r"here:2: expected 3 fields as in 'head\\trelation\\ttail', received 2: 'a\\tr'",
         ),
-        (b"a\tr\tb\na\tr\tb\tc\n", "here:2: expected 3 TAB-separated fields .* received 4: "),
+        (b"a\tr\tb\na\tr\tb\tc\n", "here:2: expected 3 fields .* received 4: "),
         (b"a r b\n", "here:1: .* received 1: 'a r b'"),
-        (b"a\tr\tb\n\na\tr\tb\n", "here:2: .* received 1: ''"),
         (b"a\tr\tb\n\tr\tb\n", "here:2: expected a name for the head, received none"),
         (b"a\t\tb\n", "here:1: expected a name for the relation"),
         (b"a\tr\t\r\n", "here:1: expected a name for the tail"),
-        (b"a\tr\tb\nc\tr\t\xe9\n", r"here:2: expected UTF-8 text, received b'c\\tr\\t\\xe9'"),
+        (b"a\tr\tb\nc\tr\t\xe9\n", r"here:2: expected UTF-8 text, received b'.*c\\tr\\t\\xe9"),
         (b"a\t \tb\n", "here:1: expected a name for the relation, received none: "),
         ("a\tr\t\u00a0\u2003\n".encode(), "here:1: expected a name for the tail, received none: "),
         ("a\tr\tb\n".encode("utf-16"), "here:1: expected UTF-8 text, received "),
         (
             b"# only\n# comments\n",
-            "here:1: expected 3 TAB-separated fields .* received 1: '# only'",
+            "here:1: expected 3 fields .* received 1: '# only'",
         ),
-        (b"a\tr\tb\0\n", "here:1: expected text without NUL characters"),
-        (b"a\tr\tb\rc\tr\td\n", "here:1: expected text without .*lone carriage returns"),
+        (b"a\tr\tb\0\n", "here:1: expected a tail without TAB, line break and NUL"),
+        (b"a\tr\rb\n", "here:1: expected 3 fields .* received 2"),
         (b"a\tr\tb\nonly " + b"x" * 200, "here:2: .*'only x{55}…'"),
-        (b"", "here: expected triples, received an empty file"),
-        (b"\n\n", "here: expected triples, received an empty file"),
-        (b"\xef\xbb\xbf", "here: expected triples, received an empty file"),
+        (b"", "here: expected head, relation, tail .* received an empty file"),
+        (b"\n\n", "here: expected head, relation, tail .* received an empty file"),
+        (
+            b"\xef\xbb\xbf",
+            "here: expected head, relation, tail .* received an empty file",
+        ),
     ],
 )
 def test_malformed_text_is_located(content, message):
     with pytest.raises(DataError, match=message) as error:
         parse_triples(content, "here")
     assert "\n" not in str(error.value)
-    assert str(error.value).endswith("Write one triple per line, with a TAB between the names.")
+
+
+def test_empty_lines_and_line_ends_of_other_systems():
+    expected = [("a", "r", "b"), ("c", "r", "d")]
+    for content in (b"\na\tr\tb\n\n\nc\tr\td\n\n", b"a\tr\tb\r\nc\tr\td", b"a\tr\tb\rc\tr\td\r"):
+        assert rows(parse_triples(content, "here")) == expected
 
 
 def test_error_far_into_a_file_of_several_blocks():
@@ -56,7 +63,7 @@ def test_error_far_into_a_file_of_several_blocks():
 
 
 def test_good_text_is_not_read_line_by_line(monkeypatch):
-    monkeypatch.setattr(triples, "_parse_slowly", None)
+    monkeypatch.setattr(delimited, "_parse_slowly", None)
     assert len(parse_triples(b"a\tr\tb\r\n" * 200_000, "here")) == 200_000
 
 

@@ -258,5 +258,5 @@ def test_program(run_dir, tmp_path):
     path.write_text("Aland\tborders\t100%\nAland borders 100%\n", encoding="utf-8")
     code, printed = commands.run("saved_models.add_entities", *flags, f"--output={tmp_path}/out")
     assert (code, printed.count("\n")) == (1, 1)
-    assert printed.startswith(f"error: {path}:2: expected 3 TAB-separated fields")
+    assert printed.startswith(f"error: {path}:2: expected 3 fields")
     assert not (tmp_path / "out").exists()

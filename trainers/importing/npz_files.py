@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 
-from datasets.triples import read_bytes, without_mark
+from datasets.readers.text_files import read_bytes, without_mark
 from quatre_tf.errors import DataError
 
 _PREFIX = "table_"

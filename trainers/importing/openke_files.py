@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from datasets.triples import read_bytes, without_mark
+from datasets.readers.text_files import read_bytes, without_mark
 from quatre_tf.errors import DataError
 
 # An id of more digits is that of no row.

@@ -6,7 +6,8 @@ import io
 import pathlib
 from collections.abc import Iterator, Sequence
 
-from datasets.triples import COLUMNS, read_bytes, without_mark
+from datasets.readers.text_files import read_bytes, without_mark
+from datasets.triples import COLUMNS
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from trainers.prediction.name_lookup import NameLookup
