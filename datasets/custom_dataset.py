@@ -6,7 +6,6 @@ import os
 import pathlib
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from datasets.graph_report import describe
@@ -16,11 +15,10 @@ from datasets.readers.input_files import InputTriples, find_files, read_files
 from datasets.readers.text_format import Format
 from datasets.splitting import SplitOptions, split_triples
 from datasets.triples import write_triples
-from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.encoding import SPLITS, encode_splits
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.labels import write_labels
 from quatre_tf.data.triple_keys import first_occurrences, triple_keys
-from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
 from quatre_tf.paths import user_path
 
@@ -124,14 +122,15 @@ def _read(source: Source, split: SplitOptions | None, name: str) -> tuple[Graph,
 
 def _split(name: str, read: InputTriples, options: SplitOptions) -> tuple[Graph, dict[str, Any]]:
     """Returns the graph, and what was done."""
-    entities, relations, triples = _encode(pa.concat_tables(read.tables.values()))
-    if not len(triples):
+    table = pa.concat_tables(read.tables.values())
+    if not len(table):
         number = sum(read.literals.values())
         raise DataError(
             f"Expected triples to split, received none but {number:,} with a literal, which"
             " --keep_literals takes for entities."
         )
-    limits = (len(entities), len(relations))
+    entities, relations, encoded = encode_splits({"all": table}, ["all"])
+    triples, limits = encoded["all"], (len(entities), len(relations))
     distinct = triples[first_occurrences(triple_keys(triples, *limits))]
     rows = split_triples(distinct, *limits, options)
     labels = {entity: read.labels[entity] for entity in entities.names if entity in read.labels}
@@ -141,19 +140,6 @@ def _split(name: str, read: InputTriples, options: SplitOptions) -> tuple[Graph,
         "split": dataclasses.asdict(options),
         "reached_shares": {part: len(rows[part]) / len(distinct) for part in ("valid", "test")},
     }
-
-
-def _encode(table: pa.Table) -> tuple[Vocabulary, Vocabulary, np.ndarray]:
-    """Returns entities, relations and [num_triples, 3] int32; names are looked up once each."""
-    heads, relations, tails = (
-        column.combine_chunks() for column in table.unify_dictionaries().columns
-    )
-    ends = pa.concat_arrays([heads.dictionary, tails.dictionary])
-    entities = Vocabulary.from_set(ends, "entity")
-    vocabularies = (entities, Vocabulary.from_set(relations.dictionary, "relation"), entities)
-    columns = zip(vocabularies, (heads, relations, tails), strict=True)
-    ids = [vocabulary.ids(c.dictionary)[c.indices.to_numpy()] for vocabulary, c in columns]
-    return entities, vocabularies[1], np.stack(ids, axis=1)
 
 
 def _write(graph: Graph, report: dict[str, Any], folder: pathlib.Path) -> None:

@@ -94,59 +94,32 @@ class Twins:
 def overlaps(triples: np.ndarray, num_relations: int) -> Twins:
     """Returns all pairs of relations with a pair of entities in common.
 
-    The triples are sorted by their two entities. Then each is compared with the next one, the one
-    after that, and so on, for as long as some have the same two: memory stays a few numbers a
-    triple, and time grows with the number of twin triples.
-
     Args:
         triples: [num_triples, 3] ids, distinct.
         num_relations: Relation ids are below it.
     """
-    pairs, relations, forward = _sorted_by_pair(triples)
-    places, keys, counts = np.arange(len(pairs)), [], []
-    for offset in range(1, len(pairs)):
-        places = places[places + offset < len(pairs)]
-        others = places + offset
-        same = pairs[places] == pairs[others]
-        places, others = places[same], others[same]
-        if not len(places):
-            break
-        reverse = forward[places] != forward[others]
-        key, count = np.unique(
-            _key(relations[places], relations[others], reverse, num_relations), return_counts=True
-        )
-        keys.append(key)
-        counts.append(count)
-    return _summed(keys, counts, np.bincount(relations, minlength=num_relations))
-
-
-def _sorted_by_pair(triples: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns pair, relation and direction of triples that are no loops, sorted by pair."""
     heads, relations, tails = triples[triples[:, 0] != triples[:, 2]].T.astype(np.int64)
     number = max(heads.max(initial=0), tails.max(initial=0)) + 1
     pairs = np.minimum(heads, tails) * number + np.maximum(heads, tails)
-    order = np.argsort(pairs, kind="stable")
-    return pairs[order], relations[order], (heads < tails)[order]
-
-
-def _key(
-    some: np.ndarray, other: np.ndarray, reverse: np.ndarray, num_relations: int
-) -> np.ndarray:
-    first, second = np.minimum(some, other), np.maximum(some, other)
-    return (first * num_relations + second) * 2 + reverse
-
-
-def _summed(keys: list[np.ndarray], counts: list[np.ndarray], sizes: np.ndarray) -> Twins:
-    none = np.zeros(0, np.int64)
-    distinct, places = np.unique(np.concatenate([none, *keys]), return_inverse=True)
-    shared = np.bincount(places, np.concatenate([none, *counts]), len(distinct)).astype(np.int64)
-    pairs, reverse = np.divmod(distinct, 2)
-    first, second = np.divmod(pairs, len(sizes))
+    # Triples of one pair of entities side by side; each with those after it.
+    order = np.lexsort((relations, pairs))
+    pairs, relations, forward = pairs[order], relations[order], (heads < tails)[order]
+    places = np.arange(len(pairs))
+    later = np.searchsorted(pairs, pairs, side="right") - places - 1
+    some = np.repeat(places, later)
+    other = some + 1 + _positions(later)
+    key = (relations[some] * num_relations + relations[other]) * 2
+    distinct, shared = np.unique(key + (forward[some] != forward[other]), return_counts=True)
+    (first, second), reverse = np.divmod(distinct // 2, num_relations), distinct % 2 > 0
     # Two triples of a symmetric relation are each other's reverse, but were met once.
     shared = np.where(first == second, 2 * shared, shared)
-    return Twins(first, second, reverse.astype(bool), shared, sizes).where(
-        np.argsort(-shared, kind="stable")
-    )
+    sizes = np.bincount(relations, minlength=num_relations)
+    return Twins(first, second, reverse, shared, sizes).where(np.argsort(-shared, kind="stable"))
+
+
+def _positions(counts: np.ndarray) -> np.ndarray:
+    """Returns 0 to n - 1 for each n of the counts, one after another."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def leakage(graph: Graph, split: str, twins: Twins) -> dict[str, Any]:
@@ -190,9 +163,8 @@ def twins_of(triples: np.ndarray, twins: Twins) -> np.ndarray:
     counts = np.bincount(given, minlength=len(twins.sizes))
     times = counts[triples[:, 1]]
     rows = np.repeat(np.arange(len(triples)), times)
-    nth = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
     heads, relations, tails = triples[rows].T
-    links = (np.cumsum(counts) - counts)[relations] + nth
+    links = (np.cumsum(counts) - counts)[relations] + _positions(times)
     back = reverse[links]
     ends = np.where(back, tails, heads), np.where(back, heads, tails)
     return np.stack([ends[0], other[links], ends[1]], axis=1)

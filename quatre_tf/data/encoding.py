@@ -15,14 +15,15 @@ Columns: TypeAlias = "pa.Table | Sequence[Sequence[str] | np.ndarray | pa.Array]
 
 
 def encode_splits(
-    splits: Mapping[str, Columns],
+    splits: Mapping[str, Columns], names: Sequence[str] = SPLITS
 ) -> tuple[Vocabulary, Vocabulary, dict[str, np.ndarray]]:
     """Builds the vocabularies of a fresh graph and translates its triples.
 
     Names are looked up once for each distinct name of a column, not once for each triple.
 
     Args:
-        splits: For each of train, valid and test its columns.
+        splits: For each split its columns.
+        names: The splits.
 
     Returns:
         Entities and relations (each sorted, over all splits) and by split the triples of ids:
@@ -31,10 +32,10 @@ def encode_splits(
     Raises:
         DataError: When a split is missing or has no triples.
     """
-    columns = {split: _split_columns(split, splits) for split in SPLITS}
+    columns = {split: _split_columns(split, splits) for split in names}
     heads, relations, tails = zip(*columns.values(), strict=True)
     vocabularies = (_vocabulary(heads + tails, "entity"), _vocabulary(relations, "relation"))
-    triples = {split: _ids(columns[split], *vocabularies) for split in SPLITS}
+    triples = {split: _ids(columns[split], *vocabularies) for split in names}
     return *vocabularies, triples
 
 

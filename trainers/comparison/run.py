@@ -1,8 +1,7 @@
 """Training and evaluating the runs of a comparison."""
 
-import os
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,13 +29,7 @@ from trainers.training.run_directory import (
 _SPLIT = "test"
 
 
-def run_comparison(
-    comparison: Comparison,
-    output: pathlib.Path,
-    *,
-    data_dir: str | os.PathLike | None = None,
-    manual_dir: str | os.PathLike | None = None,
-) -> Results:
+def run_comparison(comparison: Comparison, output: pathlib.Path, **sources: Any) -> Results:
     """Trains the runs that are missing, evaluates all, and writes the results.
 
     These are comparison.json, .csv, .txt and .html.
@@ -47,8 +40,7 @@ def run_comparison(
     Args:
         comparison: What to compare.
         output: The folder of the runs.
-        data_dir: Where prepared datasets are kept.
-        manual_dir: Folder with downloaded archives.
+        **sources: `data_dir` and `manual_dir` of `datasets.catalog.load`.
 
     Returns:
         The content of comparison.json; see `evaluate_models`.
@@ -66,7 +58,7 @@ def run_comparison(
     check_one_graph(runs.values())
     for number, (name, config) in enumerate(wanted.items(), start=1):
         print(f"\n[{number}/{len(wanted)}] {name}", flush=True)
-        _train(config, runs[name], data_dir, manual_dir)
+        _train(config, runs[name], sources)
         check_one_graph(runs.values())
     results = evaluate_models(comparison, output)
     write_text(output / "comparison.json", results.to_json())
@@ -116,13 +108,13 @@ def evaluate_models(comparison: Comparison, output: pathlib.Path) -> Results:
     return Results(_SPLIT, len(ranks.triples), policy, (*rows, *of_runs))
 
 
-def _train(config: TrainConfig, run: RunDirectory, data_dir: Any, manual_dir: Any) -> None:
+def _train(config: TrainConfig, run: RunDirectory, sources: Mapping[str, Any]) -> None:
     """Trains a run as far as it is not trained yet."""
     if run.test_metrics_file.exists():
         print("Finished before.")
         return
     drop_unless_resumable(run)
-    fit(config, run.path, resume=run.has_run, data_dir=data_dir, manual_dir=manual_dir)
+    fit(config, run.path, resume=run.has_run, **sources)
 
 
 def _costs(trained: Run) -> dict[str, float]:

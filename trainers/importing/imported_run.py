@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import json
-import mmap
 import os
 import pathlib
 import shlex
@@ -96,15 +95,14 @@ def import_openke(
         ConfigError: The folder holds a run already, or is in use.
         DataError: A file is not what it should be, or the files are not of this graph.
     """
-    run = _fresh(run_dir)
+    _check_fresh(RunDirectory(run_dir))
     names = [Names(openke_files.read_ids(path), path) for path in (entity2id, relation2id)]
     # Before the weights, which may take long to read.
     graph, rows = _match(dataset, names, data)
     found = embeddings_of(openke_files.read_weights(weights), weights)
     config = _config(dataset, {"model": found.variant}, found.tables, weights)
-    model = _model(config, graph, found.tables, rows, weights)
-    _write(run, config, graph, model, (weights, entity2id, relation2id), found.keys)
-    return Imported(config, graph, run_dir)
+    files = (weights, entity2id, relation2id)
+    return _write(run_dir, config, graph, found.tables, rows, files, found.keys)
 
 
 def import_embeddings(
@@ -131,7 +129,7 @@ def import_embeddings(
         ConfigError: As for `import_openke`, or a setting does not fit the model.
         DataError: As for `import_openke`.
     """
-    run = _fresh(run_dir)
+    _check_fresh(RunDirectory(run_dir))
     arrays = npz_files.read_arrays(path)
     found = npz_files.take_names(arrays)
     if names:
@@ -143,15 +141,7 @@ def import_embeddings(
         )
     graph, rows = _match(dataset, list(map(Names, found, names or (path, path))), data)
     config = _config(dataset, settings, arrays, path)
-    model = _model(config, graph, arrays, rows, path)
-    _write(run, config, graph, model, (path, *names), list(arrays))
-    return Imported(config, graph, run_dir)
-
-
-def _fresh(run_dir: pathlib.Path) -> RunDirectory:
-    run = RunDirectory(run_dir)
-    _check_fresh(run)
-    return run
+    return _write(run_dir, config, graph, arrays, rows, (path, *names), list(arrays))
 
 
 def _match(
@@ -265,28 +255,28 @@ def _check_finite(table: np.ndarray, what: str) -> None:
 
 
 def _write(
-    run: RunDirectory,
+    run_dir: pathlib.Path,
     config: TrainConfig,
     graph: Graph,
-    model: KGEModel,
+    tables: Mapping[str, np.ndarray],
+    rows: Sequence[np.ndarray],
     files: Sequence[pathlib.Path],
     keys: Sequence[str],
-) -> None:
-    """Writes the run; what makes it one, config.json, comes last."""
+) -> Imported:
+    """Writes the run, whose tables are in the first file; what makes it one, config.json, last."""
+    model, run = _model(config, graph, tables, rows, files[0]), RunDirectory(run_dir)
     origin = {
         "note": "Only the data set and the settings of the model in config.json are facts of this "
         "model; how it was trained is not known.",
-        "files": [{"path": str(file.resolve()), "sha256": _sha256(file)} for file in files],
+        "files": [
+            {"path": str(file.resolve()), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+            for file in files
+        ],
         "keys": list(keys),
     }
     with run.locked():
         _check_fresh(run)
         save_best(model, run.path)
-        text = json.dumps(origin, indent=2) + "\n"
-        write_text(run.path / _ORIGIN, text)
+        write_text(run.path / _ORIGIN, json.dumps(origin, indent=2) + "\n")
         run.begin(config, graph)
-
-
-def _sha256(path: pathlib.Path) -> str:
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return hashlib.sha256(data).hexdigest()
+    return Imported(config, graph, run_dir)

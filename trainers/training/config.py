@@ -21,23 +21,16 @@ REGULARIZERS = ("n3", "dura")
 # N3 of 0.5 drives a model to zero on WN18RR; too little of it overfits.
 _WEIGHTS = dict.fromkeys(_QUERIES, LogUniform(0.003, 0.3))
 _ADAM_RATES = (0.0003, 0.001, 0.003)
-# Limits far beyond any use, within 32 bits for a seed and the size of a tensor, and within 64 for
-# the number of a step.
-_MAX_ROWS, _MAX_COUNT = 2**24, 10**9
+# Far beyond any use, and within 32 bits for the size of a tensor.
+_MAX_ROWS = 2**24
 
 
-def _models_with(option: str) -> tuple[str, ...]:
-    return tuple(name for name, entry in SCORE_FUNCTIONS.items() if option in entry.options)
-
-
-def _dropout(rate: float, name: str, what: str) -> Any:
+def _dropout(rate: float, what: str) -> Any:
     return setting(
         rate,
         help=f"Share of the {what} that a training step of conve drops.",
         group="regularization",
-        at_least=0,
         at_most=0.99,
-        models=_models_with(name),
     )
 
 
@@ -85,41 +78,34 @@ class TrainConfig:
         True,
         help="Normalize the relation quaternions, as in the paper.",
         group="model",
-        models=_models_with("normalize_relations"),
     )
     norm: str = setting(
         "default",
         help="Norm of a distance: L1, L2, or chords (el2, toruse); each model has its own default.",
         group="model",
         choices=("default", "1", "2", "el2"),
-        models=_models_with("norm"),
     )
     structure: str = setting(
         "default",
         help="Structure of autosf: a benchmark's (fb15k237, fb15k, wn18rr, wn18), or terms (head "
         "block, tail block, signed relation block) such as '1,3,1 2,2,2 3,4,-3 4,1,4'.",
         group="model",
-        models=_models_with("structure"),
     )
     relation_dim: int = setting(
         0,
         help="Floats per relation of transr; 0 for --embedding_dim.",
         group="model",
-        at_least=0,
         at_most=2**16,
-        models=_models_with("relation_dim"),
     )
     num_filters: int = setting(
         0,
         help="Filters of the convolution; 0 for the model's own number: 32 (conve), 64 (convkb).",
         group="model",
-        at_least=0,
         at_most=2**16,
-        models=_models_with("num_filters"),
     )
-    input_dropout: float = _dropout(0.2, "input_dropout", "pixels of the input")
-    feature_map_dropout: float = _dropout(0.2, "feature_map_dropout", "channels")
-    hidden_dropout: float = _dropout(0.3, "hidden_dropout", "outputs of the dense layer")
+    input_dropout: float = _dropout(0.2, "pixels of the input")
+    feature_map_dropout: float = _dropout(0.2, "channels")
+    hidden_dropout: float = _dropout(0.3, "outputs of the dense layer")
     embedding_dim: int = setting(
         128,
         help="Components per embedding: quaternions (n in the paper, 4 floats each), complex "
@@ -139,7 +125,6 @@ class TrainConfig:
         help="Standard deviation of the initial weights; 0 for Glorot uniform, as in the "
         "reference implementation.",
         group="advanced",
-        at_least=0.0,
     )
     num_negatives: int = setting(
         5,
@@ -163,7 +148,6 @@ class TrainConfig:
         help="Size of a step over all replicas. paper: positives, 0 for a hundredth of train; "
         "others: distinct queries, 0 for 1000.",
         group="recipe",
-        at_least=0,
         at_most=_MAX_ROWS,
         search=dict.fromkeys(_QUERIES, (500, 1000, 2000)),
     )
@@ -180,7 +164,6 @@ class TrainConfig:
         9.0,
         help="Margin gamma of the self-adversarial loss: a score above -gamma counts as true.",
         group="recipe",
-        at_least=0.0,
         recipes=("self_adversarial",),
         search={"self_adversarial": (3.0, 6.0, 9.0, 12.0)},
     )
@@ -197,8 +180,6 @@ class TrainConfig:
         100,
         help="Steps in an epoch; 0 for one pass over all queries (not paper).",
         group="recipe",
-        at_least=0,
-        at_most=_MAX_COUNT,
     )
     optimizer: str = setting(
         "adagrad",
@@ -230,7 +211,6 @@ class TrainConfig:
         0.5,
         help="Weight of the batch L2 (lambda in the paper).",
         group="regularization",
-        at_least=0.0,
         recipes=("paper",),
         search={"paper": (0.05, 0.1, 0.2, 0.5)},
     )
@@ -239,7 +219,6 @@ class TrainConfig:
         help="Weight of N3. It replaces the preset's dura; give --dura to use both.",
         group="regularization",
         basic=True,
-        at_least=0.0,
         recipes=_QUERIES,
         search=_WEIGHTS,
     )
@@ -247,7 +226,6 @@ class TrainConfig:
         0.0,
         help="Weight of DURA. It replaces the preset's n3; give --n3 to use both.",
         group="regularization",
-        at_least=0.0,
         recipes=_QUERIES,
         search=_WEIGHTS,
     )
@@ -255,7 +233,6 @@ class TrainConfig:
         0.0,
         help="Weight of the auxiliary task: predict the relation of each triple.",
         group="recipe",
-        at_least=0.0,
         recipes=_SOFTMAX,
         models=tuple(name for name, entry in SCORE_FUNCTIONS.items() if entry.multilinear),
         search=dict.fromkeys(_SOFTMAX, (0.0, 0.1, 0.3, 1.0)),
@@ -271,7 +248,6 @@ class TrainConfig:
         0.5,
         help="Bound on the global gradient norm; 0 for none.",
         group="advanced",
-        at_least=0.0,
     )
     epochs: int = setting(
         1000,
@@ -279,7 +255,6 @@ class TrainConfig:
         group="run",
         basic=True,
         at_least=1,
-        at_most=_MAX_COUNT,
         resumable=True,
     )
     budget_minutes: float = setting(
@@ -287,7 +262,6 @@ class TrainConfig:
         help="Wall time of the whole run, in place of --epochs and --validate_every; 0 for none.",
         group="run",
         basic=True,
-        at_least=0.0,
         resumable=True,
     )
     validate_every: int = setting(
@@ -295,7 +269,6 @@ class TrainConfig:
         help="Epochs between validations.",
         group="run",
         at_least=1,
-        at_most=_MAX_COUNT,
         resumable=True,
     )
     best_by: str = setting(
@@ -308,8 +281,6 @@ class TrainConfig:
         10,
         help="Stop after this many validations without improvement; 0 for never.",
         group="run",
-        at_least=0,
-        at_most=_MAX_COUNT,
         resumable=True,
     )
     tie_policy: str = setting(
@@ -345,13 +316,12 @@ class TrainConfig:
         help="Seed of initial weights and batches.",
         group="run",
         basic=True,
-        at_least=0,
         at_most=2**32 - 1,
     )
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            check_value(field, getattr(self, field.name))
+            check_value(field, SETTINGS[field.name], getattr(self, field.name))
         for field in dataclasses.fields(self):
             _check_is_read(self, field)
         expect(
@@ -392,9 +362,14 @@ class TrainConfig:
             raise ConfigError(f"{path} does not hold the settings of a run: {error}") from error
 
 
-SETTINGS: dict[str, Setting] = {
-    field.name: field.metadata["setting"] for field in dataclasses.fields(TrainConfig)
-}
+def _declared(field: dataclasses.Field) -> Setting:
+    """Returns what is declared; who reads an option of score functions, their registry says."""
+    found: Setting = field.metadata["setting"]
+    models = [name for name, entry in SCORE_FUNCTIONS.items() if field.name in entry.options]
+    return dataclasses.replace(found, models=tuple(models)) if models else found
+
+
+SETTINGS = {field.name: _declared(field) for field in dataclasses.fields(TrainConfig)}
 
 
 def _argument(name: str, value: Any) -> Any:
@@ -414,7 +389,7 @@ def _argument(name: str, value: Any) -> Any:
 
 def _check_is_read(config: TrainConfig, field: dataclasses.Field) -> None:
     """Ignoring a setting would hide a mistake."""
-    declared, value = field.metadata["setting"], getattr(config, field.name)
+    declared, value = SETTINGS[field.name], getattr(config, field.name)
     if value == field.default:
         return
     for by in ("recipe", "model"):
@@ -450,14 +425,26 @@ def resume(stored: TrainConfig, given: Mapping[str, Any]) -> TrainConfig:
     Raises:
         ConfigError: A given setting conflicts with the stored run; names all that do.
     """
-    conflicts = [
-        f"{name} is {getattr(stored, name)!r} there, received {value!r}"
-        for name, value in given.items()
-        if not SETTINGS[name].resumable and value != getattr(stored, name)
-    ]
-    if conflicts:
+    if conflicts := differences(stored, given, but_resumable=True):
         raise ConfigError(
-            f"The run directory holds a run with other settings: {'; '.join(conflicts)}. "
+            f"The run directory holds a run with other settings: {conflicts}. "
             "Leave these flags out to resume it, or choose another --run_dir."
         )
     return dataclasses.replace(stored, **given)
+
+
+def differences(
+    stored: TrainConfig, wanted: Mapping[str, Any], *, but_resumable: bool = False
+) -> str:
+    """Returns which of the wanted settings a run does not have, as part of a sentence.
+
+    Args:
+        stored: The settings of the run.
+        wanted: Settings by name.
+        but_resumable: Whether those that a resumed run may change are left out.
+    """
+    return "; ".join(
+        f"{name} is {getattr(stored, name)!r} there, received {value!r}"
+        for name, value in wanted.items()
+        if value != getattr(stored, name) and not (but_resumable and SETTINGS[name].resumable)
+    )

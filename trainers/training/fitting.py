@@ -3,9 +3,8 @@
 import contextlib
 import dataclasses
 import json
-import os
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -46,12 +45,7 @@ from trainers.training.trainer import Trainer
 
 
 def fit(
-    config: TrainConfig,
-    run_dir: pathlib.Path,
-    *,
-    resume: bool = False,
-    data_dir: str | os.PathLike | None = None,
-    manual_dir: str | os.PathLike | None = None,
+    config: TrainConfig, run_dir: pathlib.Path, *, resume: bool = False, **sources: Any
 ) -> Results:
     """Trains, then evaluates the best weights on the test split and exports them.
 
@@ -59,8 +53,7 @@ def fit(
         config: The settings.
         run_dir: Where everything is kept; see `RunDirectory`.
         resume: Go on with the run that is there.
-        data_dir: Where prepared data sets are kept.
-        manual_dir: Where archives already at hand lie.
+        **sources: `data_dir` and `manual_dir` of `datasets.catalog.load`.
 
     Returns:
         The results on the test split, as written to test_metrics.json.
@@ -71,7 +64,7 @@ def fit(
         StorageError: The folder cannot be written to, or its disk is full.
         TrainingError: The loss is not finite any more.
     """
-    with _begun(config, run_dir, resume, data_dir, manual_dir) as session:
+    with _begun(config, run_dir, resume, sources) as session:
         _train(session)
         results = _stored_results(session) or _finish(session)
         # Workers wait for the chief, which has more to do: none misses another before the end.
@@ -84,29 +77,15 @@ def train(
     run_dir: pathlib.Path,
     *,
     resume: bool = False,
-    data_dir: str | os.PathLike | None = None,
-    manual_dir: str | os.PathLike | None = None,
     on_validation: OnValidation = always,
+    **sources: Any,
 ) -> None:
-    """Trains only: the test split is not ranked and nothing is exported.
+    """Trains as `fit`, but neither ranks the test split nor exports anything.
 
-    `fit` with `resume` does the rest later, and the training that `on_validation` left undone.
-
-    Args:
-        config: As `fit`.
-        run_dir: As `fit`.
-        resume: As `fit`.
-        data_dir: As `fit`.
-        manual_dir: As `fit`.
-        on_validation: Asked after each validation whether to go on; see `Controller.run`.
-
-    Raises:
-        ConfigError: As `fit`.
-        DataError: As `fit`.
-        StorageError: As `fit`.
-        TrainingError: As `fit`.
+    `fit` with `resume` does the rest later, and the training that `on_validation` left undone:
+    it is asked after each validation whether to go on (`Controller.run`).
     """
-    with _begun(config, run_dir, resume, data_dir, manual_dir) as session:
+    with _begun(config, run_dir, resume, sources) as session:
         _train(session, on_validation)
 
 
@@ -125,7 +104,7 @@ class _Session:
 
 @contextlib.contextmanager
 def _begun(
-    config: TrainConfig, run_dir: pathlib.Path, resume: bool, data_dir: Any, manual_dir: Any
+    config: TrainConfig, run_dir: pathlib.Path, resume: bool, sources: Mapping[str, Any]
 ) -> Iterator[_Session]:
     """Begins a run, or takes up the one that is there."""
     started = Clock.now()
@@ -146,7 +125,7 @@ def _begun(
         graph, preparation = load_file(config.dataset)
         print("\n".join([*preparation["preparation"]["read"], warnings_text(preparation)]))
     else:
-        graph = catalog.load(config.dataset, data_dir=data_dir, manual_dir=manual_dir)
+        graph = catalog.load(config.dataset, **sources)
     check_memory(config, graph)
     with contextlib.ExitStack() as held:
         with _explained(run):

@@ -1,7 +1,9 @@
-"""When a run validates and ends: after so many epochs, or when its time is over."""
+"""When a run validates and ends: after so many epochs, or when its time is over.
+
+A plan answers the outer loop's questions; `seconds` is the wall time of the run so far.
+"""
 
 import math
-from typing import Protocol
 
 from trainers.training.config import TrainConfig
 
@@ -16,25 +18,6 @@ _FINISH_SECONDS = 5.0
 _SMOOTHING = 0.3
 
 
-class Plan(Protocol):
-    """Answers the outer loop's questions; `seconds` is the wall time of the run so far."""
-
-    def last_step(self, step: int, seconds: float) -> int:
-        """Returns where training will end, as far as is known; at least `step`."""
-
-    def steps_to_go(self, step: int, seconds: float) -> int:
-        """Returns the steps to the next validation or the end; 0 when training is over."""
-
-    def is_validation_due(self, step: int, seconds: float) -> bool:
-        """Returns whether to validate after this step."""
-
-    def saw_steps(self, count: int, seconds: float) -> None:
-        """Records how long `count` steps took."""
-
-    def saw_validation(self, now: float, seconds: float) -> None:
-        """Records a validation that ended at `now` and took `seconds`."""
-
-
 class EpochPlan:
     """`epochs` epochs, a validation every `validate_every`: a function of the step alone."""
 
@@ -43,25 +26,25 @@ class EpochPlan:
         self._every = config.validate_every * steps_per_epoch
 
     def last_step(self, step: int, seconds: float) -> int:
-        """The last epoch's end."""
+        """Returns where training will end, as far as is known; at least `step`."""
         del seconds
         return max(self._last, step)
 
     def steps_to_go(self, step: int, seconds: float) -> int:
-        """To the next multiple of `validate_every`."""
+        """Returns the steps to the next validation or the end; 0 when training is over."""
         del seconds
         return max(min(self._last, (step // self._every + 1) * self._every) - step, 0)
 
     def is_validation_due(self, step: int, seconds: float) -> bool:
-        """At multiples, and at the end."""
+        """Returns whether to validate after this step: at multiples, and at the end."""
         del seconds
         return step % self._every == 0 or step == self._last
 
     def saw_steps(self, count: int, seconds: float) -> None:
-        """Speed does not matter."""
+        """Records how long `count` steps took; here it does not matter."""
 
     def saw_validation(self, now: float, seconds: float) -> None:
-        """Neither here."""
+        """Records a validation that ended at `now` and took `seconds`; nor does it here."""
 
 
 class BudgetPlan:
@@ -134,3 +117,6 @@ class BudgetPlan:
 
     def _steps_in(self, seconds: float) -> int:
         return max(0, int(seconds / self._step_seconds)) if self._step_seconds else 0
+
+
+Plan = EpochPlan | BudgetPlan

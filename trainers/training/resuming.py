@@ -9,7 +9,7 @@ from quatre_tf.errors import ConfigError, DataError
 from quatre_tf.paths import BEST_MODEL
 from quatre_tf.ranking.results import Results
 from trainers.reporting.training_log import VALID, read_records
-from trainers.training.config import SETTINGS, TrainConfig
+from trainers.training.config import TrainConfig, differences
 from trainers.training.run_directory import RunDirectory
 
 
@@ -49,16 +49,12 @@ def check_resumable(run: RunDirectory, config: TrainConfig) -> None:
 def _check_settings(path: pathlib.Path, config: TrainConfig) -> None:
     if not path.exists():  # A run of an earlier version.
         return
-    trained = TrainConfig.from_file(path)
-    changes = [
-        f"{field.name} was {getattr(trained, field.name)!r}, is {getattr(config, field.name)!r}"
-        for field in dataclasses.fields(config)
-        if not SETTINGS[field.name].resumable
-        and getattr(trained, field.name) != getattr(config, field.name)
-    ]
+    changes = differences(
+        TrainConfig.from_file(path), dataclasses.asdict(config), but_resumable=True
+    )
     if changes:
         raise ConfigError(
-            f"config.json was changed since {path.parent} was written: {'; '.join(changes)}. "
+            f"config.json was changed since {path.parent} was written: {changes}. "
             "Change it back, or train with other settings in another --run_dir."
         )
 

@@ -16,7 +16,7 @@ from quatre_tf.atomic_files import write_text
 from quatre_tf.data.graph import Graph, stored_fingerprint
 from quatre_tf.errors import ConfigError, DataError
 from quatre_tf.paths import BEST_MODEL, CONFIG, GRAPH
-from trainers.training.config import TrainConfig
+from trainers.training.config import TrainConfig, differences
 
 _LOCK = ".lock"
 _INDEX = re.compile(r"ckpt-(\d+)\.index")
@@ -139,15 +139,9 @@ def check_same(config: TrainConfig, run: RunDirectory) -> None:
     if not run.has_run:
         return
     stored = TrainConfig.from_file(run.config_file)
-    differences = [
-        f"{field.name} is {getattr(stored, field.name)!r} there, wanted "
-        f"{getattr(config, field.name)!r}"
-        for field in dataclasses.fields(config)
-        if getattr(stored, field.name) != getattr(config, field.name)
-    ]
-    if differences:
+    if others := differences(stored, dataclasses.asdict(config)):
         raise ConfigError(
-            f"{run.path} holds a run with other settings: {'; '.join(differences)}. Runs of one "
+            f"{run.path} holds a run with other settings: {others}. Runs of one "
             "folder are compared: give the same flags, or choose another --output."
         )
 

@@ -8,7 +8,6 @@ from quatre_tf.errors import ConfigError
 from quatre_tf.keras_internals import Gradient
 from quatre_tf.model import KGEModel
 from trainers.training.config import TrainConfig
-from trainers.training.shard_internals import joined
 from trainers.training.trainer import Progress, Trainer, make_model
 
 
@@ -66,13 +65,13 @@ class ServerTrainer(Trainer):
     @property
     def _slots(self) -> dict[str, list[tf.Variable]]:
         """What the optimizer remembers of each table, in shards as the table."""
-        names = self.optimizer.slots(self._shards[0][0])
+        tables = [table.value for table in self._trained.trainable_variables]
         return {
             name: [
-                joined([self.optimizer.slots(shard)[name] for shard in shards])
-                for shards in self._shards
+                _joined(table, [self.optimizer.slots(shard)[name] for shard in shards])
+                for table, shards in zip(tables, self._shards, strict=True)
             ]
-            for name in names
+            for name in self.optimizer.slots(self._shards[0][0])
         }
 
     def rewind(self) -> None:
@@ -134,6 +133,12 @@ def _split(gradient: Gradient, shards: list[tf.Variable]) -> list[Gradient]:
     indices = tf.dynamic_partition(local, owners, len(shards))
     values = tf.dynamic_partition(gradient.values, owners, len(shards))
     return [tf.IndexedSlices(v, i) for v, i in zip(values, indices, strict=True)]
+
+
+def _joined(table: tf.Variable, slots: list[tf.Variable]) -> tf.Variable:
+    """Returns slots in shards as their table is: a checkpoint holds each as one tensor."""
+    # TensorFlow exports no name of the class.
+    return slots[0] if len(slots) == 1 else type(table)(slots)
 
 
 def _flat(nested: list[list]) -> list:

@@ -8,6 +8,8 @@ from quatre_tf.errors import ConfigError
 
 # Normal numbers of float32, in which TensorFlow computes: smaller ones are taken for 0.
 _SMALLEST, _LARGEST = 2.0**-126, (2 - 2.0**-23) * 2.0**127
+# Far beyond any use, and within 64 bits for the number of a step.
+_MAX_COUNT = 10**9
 # Of the flags, in the order of --help.
 GROUPS = ("data", "run", "model", "recipe", "regularization", "advanced")
 
@@ -35,10 +37,11 @@ class Setting:
         basic: Whether --help shows it; the others are for --help_all.
         choices: The texts it may be; empty for any text, and for other types.
         at_least: The smallest number it may be.
-        at_most: The largest number it may be.
+        at_most: The largest number it may be, if not only what its type allows.
         above: A number that it must exceed.
         recipes: The recipes that read it; empty for all.
-        models: The models that read it; empty for all.
+        models: The models that read it; empty for all. Of a setting that is called as an option of
+            score functions, these are filled in.
         resumable: Whether a resumed run may change it, because it does not change what a step
             computes.
         search: What `quatre tune` tries, by recipe; an optimizer's goes before the recipe's.
@@ -48,7 +51,7 @@ class Setting:
     group: str
     basic: bool = False
     choices: tuple[str, ...] = ()
-    at_least: float | None = None
+    at_least: float = 0
     at_most: float | None = None
     above: float | None = None
     recipes: tuple[str, ...] = ()
@@ -66,9 +69,8 @@ def setting(default: Any = dataclasses.MISSING, **declared: Any) -> Any:
     return dataclasses.field(default=default, metadata={"setting": Setting(**declared)})
 
 
-def check_value(field: dataclasses.Field, value: Any) -> None:
+def check_value(field: dataclasses.Field, declared: Setting, value: Any) -> None:
     """Raises ConfigError unless the type and bounds of the field allow the value."""
-    declared: Setting = field.metadata["setting"]
     accepted, noun = _TYPES[field.type]
     # In Python a truth value is a whole number.
     is_of_type = isinstance(value, accepted) and isinstance(value, bool) == (field.type is bool)
@@ -76,15 +78,18 @@ def check_value(field: dataclasses.Field, value: Any) -> None:
     if declared.choices:
         options = ", ".join(declared.choices)
         expect(value in declared.choices, field.name, f"one of {options}", value)
+    if field.type not in (int, float):
+        return
     if declared.above is not None:
         expect(value > declared.above, field.name, f"above {declared.above:g}", value)
-    if declared.at_least is not None:
-        expect(value >= declared.at_least, field.name, f"at least {declared.at_least}", value)
-    if declared.at_most is not None:
-        expect(value <= declared.at_most, field.name, f"at most {declared.at_most}", value)
-    if field.type is float:
-        expect(abs(value) <= _LARGEST, field.name, f"at most {_LARGEST:g}", value)
-        expect(not 0 < abs(value) < _SMALLEST, field.name, f"at least {_SMALLEST:g}, or 0", value)
+    expect(value >= declared.at_least, field.name, f"at least {declared.at_least:g}", value)
+    if field.type is int:
+        most = declared.at_most or _MAX_COUNT
+        expect(value <= most, field.name, f"at most {most}", value)
+        return
+    most = declared.at_most or _LARGEST
+    expect(value <= most, field.name, f"at most {most:g}", value)
+    expect(not 0 < value < _SMALLEST, field.name, f"at least {_SMALLEST:g}, or 0", value)
 
 
 def expect(is_right: bool, name: str, expectation: str, value: Any) -> None:

@@ -1,30 +1,36 @@
 """A hyperparameter search: trials one after another, then the best ones with more seeds."""
 
-import os
+import dataclasses
+import gc
+import json
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from trainers.training.run_directory import RunDirectory, check_one_graph, check_same
+import keras
+
+from quatre_tf.atomic_files import write_text
+from quatre_tf.errors import TrainingError
+from trainers.reporting.rendering import write_csv
+from trainers.training.fitting import train
+from trainers.training.run_directory import (
+    RunDirectory,
+    check_one_graph,
+    check_same,
+    drop_unless_resumable,
+)
 from trainers.tuning import dashboard
 from trainers.tuning import table as tables
 from trainers.tuning.budget import Budget
 from trainers.tuning.plan import Search
-from trainers.tuning.run import IsPruned, Judge, finish_run
-from trainers.tuning.study import Trial, ask_trials
-from trainers.tuning.trials import COMPLETED, UNFINISHED, Result, TrialRun
+from trainers.tuning.study import ask_trials
+from trainers.tuning.trials import COMPLETED, FAILED, PRUNED, UNFINISHED, Result, TrialRun
 
-# By the number of the trial and the seed.
-Runs = Mapping[tuple[int, int], TrialRun]
+# Takes the epoch and the value of a validation; says whether another trial's time is better spent.
+IsPruned = Callable[[float, float], bool]
 
 
-def run_search(
-    search: Search,
-    output: pathlib.Path,
-    *,
-    data_dir: str | os.PathLike | None = None,
-    manual_dir: str | os.PathLike | None = None,
-) -> list[Result]:
+def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[Result]:
     """Trains what is not there yet, and writes `output`/trials.csv and `output`/best.json.
 
     Each run is a run directory of its own in `output`. A finished one is read, an interrupted one
@@ -33,8 +39,7 @@ def run_search(
     Args:
         search: What to search, and how long.
         output: The folder of the runs.
-        data_dir: Where prepared data sets are kept.
-        manual_dir: Folder with downloaded archives.
+        **sources: `data_dir` and `manual_dir` of `datasets.catalog.load`.
 
     Returns:
         All runs, in the order they were trained.
@@ -44,7 +49,12 @@ def run_search(
         DataError: The data set is not available, or changed between two runs.
     """
     trials = ask_trials(search)
-    runs = _runs(search, output, trials)
+    # Every run that the search may train.
+    runs = {
+        (number, seed): TrialRun(output, number, search.config(trial.point, seed))
+        for number, trial in enumerate(trials, start=1)
+        for seed in search.seeds
+    }
     # All of them first: a conflict should not show after days of training.
     for run in runs.values():
         check_same(run.config, run.directory)
@@ -53,84 +63,86 @@ def run_search(
     output.mkdir(parents=True, exist_ok=True)
     dashboard.declare_experiment(search, output)
     spent = sum(run.result().seconds for run in runs.values())
-    budget = Budget(search.budget_minutes, spent)
-    sources = {"data_dir": data_dir, "manual_dir": manual_dir}
-    series = _Series(search, output, directories, budget, sources)
-    _train_trials(search, series, runs, trials)
-    _train_finalists(search, series, runs)
-    tables.write_json(tables.summarize(search, series.results), output / "best.json")
+    series = _Series(search, output, directories, Budget(search.budget_minutes, spent), sources)
+    first, *others = search.seeds
+    for number, trial in enumerate(trials, start=1):
+        title, followers = f"[{number}/{len(trials)}]", search.finalists * len(others)
+        if not series.finish(runs[number, first], title, trial.is_pruned, followers):
+            break
+    finalists = tables.best_trials(series.results, first)[: search.finalists]
+    for run in (runs[finalist.number, seed] for seed in others for finalist in finalists):
+        if not series.finish(run, "[finalist]", lambda _epoch, _value: False):
+            break
+    summary = tables.summarize(search, series.results)
+    write_text(output / "best.json", json.dumps(summary, indent=2) + "\n")
     return series.results
 
 
-def _runs(search: Search, output: pathlib.Path, trials: Sequence[Trial]) -> Runs:
-    """Returns every run that the search may train."""
-    return {
-        (number, seed): TrialRun(output, number, search.config(trial.point, seed))
-        for number, trial in enumerate(trials, start=1)
-        for seed in search.seeds
-    }
+def free_memory() -> None:
+    """Lets go of the last run: models and compiled functions refer to each other in circles."""
+    keras.utils.clear_session()
+    gc.collect()
 
 
-def _train_trials(search: Search, series: "_Series", runs: Runs, trials: Sequence[Trial]) -> None:
-    """Trains the configurations with the first seed."""
-    followers = search.finalists * (len(search.seeds) - 1)
-    for number, trial in enumerate(trials, start=1):
-        title = f"[{number}/{len(trials)}]"
-        run = runs[number, search.seeds[0]]
-        if not series.finish(run, title, trial.is_pruned, followers):
-            break
-
-
-def _train_finalists(search: Search, series: "_Series", runs: Runs) -> None:
-    """Trains the best configurations with the other seeds, to the end."""
-    finalists = tables.best_trials(series.results, search.seeds[0])[: search.finalists]
-    for seed in search.seeds[1:]:
-        for finalist in finalists:
-            if not series.finish(runs[finalist.number, seed], "[finalist]", _never):
-                return
-
-
-def _never(epoch: float, value: float) -> bool:
-    del epoch, value
-    return False
-
-
+@dataclasses.dataclass(frozen=True)
 class _Series:
     """Finishes runs while there is time, and keeps the books."""
 
-    def __init__(
-        self,
-        search: Search,
-        output: pathlib.Path,
-        directories: Sequence[RunDirectory],
-        budget: Budget,
-        sources: Mapping[str, Any],
-    ):
-        self._search, self._output, self._directories = search, output, directories
-        self._budget, self._sources = budget, sources
-        self.results: list[Result] = []
+    search: Search
+    output: pathlib.Path
+    directories: Sequence[RunDirectory]
+    budget: Budget
+    sources: Mapping[str, Any]
+    results: list[Result] = dataclasses.field(default_factory=list)
 
     def finish(self, run: TrialRun, title: str, is_pruned: IsPruned, followers: int = 0) -> bool:
-        """Returns whether the run is over; there was no time for it otherwise."""
-        judge = Judge(run.config, is_pruned, self._budget)
-        for record in run.validations:
-            judge.recall(record["epoch"], record)
+        """Trains a run until it is over, or the time is; returns whether it is over."""
+        best_by = run.config.best_by
+        # Validations of earlier sessions had their time.
+        judged = [is_pruned(record["epoch"], record[best_by]) for record in run.validations]
         if run.state == UNFINISHED and self._has_time(run, followers):
-            print(f"\n{title} {run.describe(self._search.space)}", flush=True)
-            finish_run(run, judge, self._sources)
-            check_one_graph(self._directories)
+            name = run.directory.path.name
+            print(f"\n{title} {name}: {run.describe(self.search.space)}", flush=True)
+            state, message = (PRUNED, "") if any(judged) else self._train(run, is_pruned)
+            if state != UNFINISHED:
+                run.end(state, message)
+            print(f"{name}: {state}. {message}".rstrip(), flush=True)
+            check_one_graph(self.directories)
             dashboard.write_row(run.result())
         if run.directory.has_run:
             self._note(run.result())
         return run.state != UNFINISHED
 
+    def _train(self, run: TrialRun, is_pruned: IsPruned) -> tuple[str, str]:
+        """Returns how the run ended, and why."""
+        state = COMPLETED
+
+        def goes_on(epoch: float, metrics: Mapping[str, float]) -> bool:
+            nonlocal state
+            if is_pruned(epoch, metrics[run.config.best_by]):
+                state = PRUNED
+            elif epoch < run.config.epochs and self.budget.is_over:
+                state = UNFINISHED
+            return state == COMPLETED
+
+        drop_unless_resumable(run.directory)
+        resume, path = run.directory.has_run, run.directory.path
+        try:
+            train(run.config, path, resume=resume, on_validation=goes_on, **self.sources)
+        except TrainingError as error:
+            return FAILED, str(error)
+        finally:
+            free_memory()
+        return state, ""
+
     def _has_time(self, run: TrialRun, followers: int) -> bool:
         if run.directory.has_run:
-            return not self._budget.is_over
-        return self._budget.has_time(followers)
+            return not self.budget.is_over
+        return self.budget.has_time(followers)
 
     def _note(self, result: Result) -> None:
         self.results.append(result)
         if result.state == COMPLETED:
-            self._budget.saw_completed(result.seconds)
-        tables.write_csv(self._search, self.results, self._output / "trials.csv")
+            self.budget.saw_completed(result.seconds)
+        rows = (tables.csv_row(self.search, result) for result in self.results)
+        write_csv(self.output / "trials.csv", rows)

@@ -1,19 +1,15 @@
 """The figures of a search: trials.csv, best.json, and the tables that are printed."""
 
-import csv
-import json
-import pathlib
 import shlex
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from datasets.text_table import table
-from quatre_tf.atomic_files import whole_file, write_text
 from quatre_tf.ranking.results import METRICS
 from trainers.commands import command_of
 from trainers.reporting import formatting
+from trainers.reporting.rendering import Table, as_text
 from trainers.training.config import TrainConfig
 from trainers.tuning.plan import Search
 from trainers.tuning.trials import COMPLETED, Result
@@ -25,26 +21,20 @@ def best_trials(results: Sequence[Result], seed: int) -> list[Result]:
     return sorted(completed, key=lambda result: -result.value)
 
 
-def write_csv(search: Search, results: Sequence[Result], path: pathlib.Path) -> None:
-    """Writes a row a run: settings that vary, how it ended, and its best validation."""
-    titles = ["run", *search.space, "seed", "state", "epochs", "minutes"]
-    with whole_file(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*titles, "value", "best_epoch", *METRICS])
-        writer.writerows(_csv_row(search, result) for result in results)
-
-
-def _csv_row(search: Search, result: Result) -> list[Any]:
+def csv_row(search: Search, result: Result) -> dict[str, Any]:
+    """Returns a row of trials.csv: settings that vary, how it ended, and its best validation."""
     best = result.best or {}
-    return [
-        result.path.name,
-        *(getattr(result.config, name) for name in search.space),
-        result.config.seed,
-        result.state,
-        f"{result.epochs:g}",
-        f"{result.seconds / 60:.2f}",
-        *(best.get(name, "") for name in (result.config.best_by, "epoch", *METRICS)),
-    ]
+    return {
+        "run": result.path.name,
+        **_settings(search, result.config),
+        "seed": result.config.seed,
+        "state": result.state,
+        "epochs": f"{result.epochs:g}",
+        "minutes": f"{result.seconds / 60:.2f}",
+        "value": best.get(result.config.best_by, ""),
+        "best_epoch": best.get("epoch", ""),
+        **{name: best.get(name, "") for name in METRICS},
+    }
 
 
 def summarize(search: Search, results: Sequence[Result]) -> dict[str, Any]:
@@ -85,11 +75,6 @@ def _standing(search: Search, first: Result, results: Sequence[Result]) -> dict[
     }
 
 
-def write_json(summary: dict[str, Any], path: pathlib.Path) -> None:
-    """Writes best.json."""
-    write_text(path, json.dumps(summary, indent=2) + "\n")
-
-
 def search_text(search: Search, results: Sequence[Result]) -> str:
     """Returns all runs, the completed trials over the seeds, and what to do with the best."""
     summary = summarize(search, results)
@@ -97,7 +82,7 @@ def search_text(search: Search, results: Sequence[Result]) -> str:
     title = f"Search on {summary['dataset']}, recipe {summary['recipe']}: {len(results)} runs"
     header = ["", *search.space, "state", "epochs", "time", f"valid {best_by}"]
     rows = [_row(search, result) for result in sorted(results, key=lambda r: -r.value)]
-    parts = [f"{title}\n{table([header, *rows])}"]
+    parts = [as_text(Table(title, header, rows))]
     if len(search.seeds) > 1:
         parts.append(_seeds_text(summary, best_by))
     return "\n\n".join([*parts, _winner_text(summary)])
@@ -111,11 +96,12 @@ def _row(search: Search, result: Result) -> list[str]:
 
 
 def _seeds_text(summary: dict[str, Any], best_by: str) -> str:
-    rows = [["", f"valid {best_by} over seeds", "seeds"]]
+    rows = []
     for standing in summary["configurations"]:
         spread = f"{standing['mean']:.4f} [{standing['min']:.4f}, {standing['max']:.4f}]"
         rows.append([f"trial-{standing['trial']:03d}", spread, ", ".join(standing["values"])])
-    return f"Completed trials, mean [min, max]\n{table(rows)}"
+    header = ["", f"valid {best_by} over seeds", "seeds"]
+    return as_text(Table("Completed trials, mean [min, max]", header, rows))
 
 
 def _winner_text(summary: dict[str, Any]) -> str:

@@ -68,9 +68,8 @@ class TrialRun:
         return json.loads(self._state_file.read_text(encoding="utf-8"))["state"]
 
     def describe(self, names: Iterable[str]) -> str:
-        """Returns its name and its values of some settings, for people."""
-        values = (f"{name}={getattr(self.config, name):g}" for name in names)
-        return f"{self.directory.path.name}: {', '.join(values)}"
+        """Returns its values of some settings, for people."""
+        return ", ".join(f"{name}={getattr(self.config, name):g}" for name in names)
 
     @property
     def validations(self) -> list[dict[str, Any]]:

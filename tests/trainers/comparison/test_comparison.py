@@ -171,7 +171,7 @@ def test_another_budget_is_refused_before_any_training(plan, output, calls):
     shutil.rmtree(output / "quatre-seed5")
     other = dataclasses.replace(plan, settings={**BUDGET, "epochs": 3, "l2": 0.1})
     with pytest.raises(
-        ConfigError, match=r"quate-seed5 holds .*: l2 is 0\.5 there, wanted 0\.1; epochs is 2 th"
+        ConfigError, match=r"quate-seed5 holds .*: l2 is 0\.5 there, received 0\.1; epochs is 2 th"
     ):
         run_comparison(other, output)
     assert calls == []

@@ -56,8 +56,11 @@ def flip(run_dir):
 
 BEST = "best/model.keras: "
 DAMAGES = [
-    (lambda run: edit(run, seed=4), "config.json was changed .*: seed was 3, is 4. Change it back"),
-    (lambda run: edit(run, learning_rate=0.2, l2=0.5), "l2 was 0.01, is 0.5"),
+    (
+        lambda run: edit(run, seed=4),
+        "config.json was changed .*: seed is 3 there, received 4. Ch",
+    ),
+    (lambda run: edit(run, learning_rate=0.2, l2=0.5), "l2 is 0.01 there, received 0.5"),
     (lambda run: shutil.rmtree(run / "best"), f"{BEST}.*No such file"),
     (lambda run: os.truncate(run / "best" / "model.keras", 1000), f"{BEST}File is not a zip"),
     (flip, f"{BEST}.* is damaged. Restore it"),

@@ -12,13 +12,12 @@ from quatre_tf.errors import ConfigError, DataError, TrainingError
 from tests.quatre_tf.ranking.small_graph import small_graph
 from trainers.commands import command_of
 from trainers.training.run_directory import RunDirectory
-from trainers.tuning import run as tuning_run
 from trainers.tuning import search as tuning
 from trainers.tuning.budget import Budget
 from trainers.tuning.plan import Search
-from trainers.tuning.search import run_search
 from trainers.tuning.table import search_text
 
+run_search = functools.partial(tuning.run_search, data_dir=None)
 SETTINGS = {"epochs": 9, "validate_every": 1}
 # Validation MRR of each trial at every epoch; a second seed has .01 more.
 VALUES = (0.2, 0.5, 0.3, 0.4, 0.45, 0.49)
@@ -48,7 +47,7 @@ class FakeTraining:
         self.now, self._epoch_seconds = 0.0, epoch_seconds
 
     def __call__(self, config, path, *, resume, on_validation, **sources):
-        assert set(sources) == {"data_dir", "manual_dir"}
+        assert sources == {"data_dir": None}
         run = RunDirectory(path)
         assert run.has_run == resume
         self.calls.append((path.name, resume))
@@ -77,9 +76,9 @@ class FakeTraining:
 @pytest.fixture
 def training(monkeypatch):
     fake = FakeTraining()
-    monkeypatch.setattr(tuning_run, "train", fake)
+    monkeypatch.setattr(tuning, "train", fake)
     # A walk over all of TensorFlow's objects, for nothing.
-    monkeypatch.setattr(tuning_run, "free_memory", lambda: None)
+    monkeypatch.setattr(tuning, "free_memory", lambda: None)
     monkeypatch.setattr(tuning, "Budget", functools.partial(Budget, clock=lambda: fake.now))
     return fake
 
@@ -217,10 +216,13 @@ def test_trial_ends_when_the_time_is_over_and_a_larger_budget_goes_on(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"dataset": "countries"}, "trial-001-seed5 holds .* dataset is 'umls' there, wanted 'cou"),
-        ({"recipe": "sampled"}, "recipe is 'strong' there, wanted 'sampled'"),
-        ({"recipe": "paper"}, "recipe is 'strong' there, wanted 'paper'"),
-        ({"settings": {"epochs": 9, "validate_every": 2}}, "validate_every is 1 there, wanted 2"),
+        (
+            {"dataset": "countries"},
+            "trial-001-seed5 holds .* dataset is 'umls' there, received 'c",
+        ),
+        ({"recipe": "sampled"}, "recipe is 'strong' there, received 'sampled'"),
+        ({"recipe": "paper"}, "recipe is 'strong' there, received 'paper'"),
+        ({"settings": {"epochs": 9, "validate_every": 2}}, "validate_every is 1 there, received 2"),
     ],
 )
 def test_another_search_in_the_folder_is_refused(search, training, tmp_path, change, message):
