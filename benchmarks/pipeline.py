@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from absl import flags
 
 from benchmarks import measure
+from datasets.data_flags import DataFlags
 from datasets.program import import_tensorflow, run_program
 from trainers import setting_flags
 from trainers.training import presets
@@ -20,8 +21,7 @@ from trainers.training import presets
 if TYPE_CHECKING:
     from trainers.training.trainer import Trainer
 
-_DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for `quatre fit`.")
-_DATA = setting_flags.DataFlags()
+_DATA = DataFlags("wn18rr")
 _SETTINGS = setting_flags.SettingFlags(without=("strategy", "num_replicas"))
 _BATCHES = flags.DEFINE_integer(
     "batches", 200, "Batches in a measurement of the pipeline. Two of them are made beforehand.", 1
@@ -35,7 +35,7 @@ def main() -> None:
     """Measures and prints."""
     given = _SETTINGS.given()
     recipe = given.pop("recipe", "paper")
-    config = presets.resolve(_DATASET.value, recipe, given)
+    config = presets.resolve(_DATA.dataset, recipe, given)
     import_tensorflow()
     import tensorflow as tf
 

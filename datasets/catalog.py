@@ -5,7 +5,7 @@ import os
 import pathlib
 
 from datasets.custom_dataset import load_file
-from datasets.published.benchmarks import BENCHMARKS
+from datasets.published.benchmarks import BENCHMARKS, NAMES
 from datasets.triples import read_triples
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
@@ -13,7 +13,6 @@ from quatre_tf.data.labels import read_labels
 from quatre_tf.errors import DataError, UnknownNameError
 from quatre_tf.paths import printable, user_path
 
-NAMES = (*BENCHMARKS, "countries")
 _SUFFIXES = (".txt", ".tsv", ".txt.gz", ".tsv.gz")
 
 

@@ -11,8 +11,7 @@ import pyarrow as pa
 from datasets.graph_report import describe
 from datasets.output_folder import REPORT, OutputFolder
 from datasets.progress import status
-from datasets.readers.input_files import InputTriples, find_files, read_files
-from datasets.readers.text_format import Format
+from datasets.readers.input_files import InputTriples, Source, read_input
 from datasets.splitting import SplitOptions, split_triples
 from datasets.triples import write_triples
 from quatre_tf.data.encoding import SPLITS, encode_splits
@@ -23,23 +22,6 @@ from quatre_tf.errors import DataError
 from quatre_tf.paths import user_path
 
 _AS_GIVEN: dict[str, Any] = {"split": "as given"}
-
-
-@dataclasses.dataclass(frozen=True)
-class Source:
-    """What to read.
-
-    Attributes:
-        path: A file, or a folder of files (`datasets.readers.input_files.find_files`).
-        labels: A file of labels, if it is not in the folder.
-        format: What is known about delimited text.
-        keep_literals: Whether literals of RDF become entities.
-    """
-
-    path: str | os.PathLike
-    labels: str | os.PathLike | None = None
-    format: Format = dataclasses.field(default_factory=Format)
-    keep_literals: bool = False
 
 
 def prepare(
@@ -100,11 +82,10 @@ def load_file(path: str | os.PathLike) -> tuple[Graph, dict[str, Any]]:
 
 def _read(source: Source, split: SplitOptions | None, name: str) -> tuple[Graph, dict[str, Any]]:
     """Returns the graph, and its description."""
-    files = find_files(source.path, source.labels)
     with status(f"Reading {source.path}"):
-        read = read_files(files, source.format, keep_literals=source.keep_literals)
+        read = read_input(source)
     with status("Splitting"):
-        if files.is_split and split is None:
+        if read.is_split and split is None:
             graph, done = Graph.from_names(name, read.tables, read.labels), _AS_GIVEN
             note = "Split as given."
         else:

@@ -8,32 +8,24 @@ import json
 from absl import flags
 
 from datasets import catalog
+from datasets.data_flags import DataFlags
 from datasets.program import import_tensorflow, run_program
 from datasets.published.benchmarks import BENCHMARKS
 from quatre_tf.atomic_files import output_file
 
-_DATASET = flags.DEFINE_string(
-    "dataset",
-    None,
-    f"{', '.join(catalog.NAMES)}, or the path of a folder with train.txt, valid.txt and test.txt.",
-    required=True,
-)
-_DATA_DIR = flags.DEFINE_string("data_dir", None, "Where prepared data sets are kept (TFDS).")
-_MANUAL_DIR = flags.DEFINE_string(
-    "manual_dir", None, "Folder with downloaded archives. Default: $QUATRE_MANUAL_DIR."
-)
+_DATA = DataFlags()
 _FORMAT = flags.DEFINE_enum("format", "text", ("text", "json"), "What is printed.")
 _OUTPUT = flags.DEFINE_string("output", None, "Also write everything to this JSON file.")
 
 
 def main() -> None:
     """Translates the flags; see `datasets.graph_report.describe`."""
-    catalog.check(_DATASET.value)
-    if _DATASET.value in BENCHMARKS:
+    dataset = _DATA.checked_dataset()
+    if dataset in BENCHMARKS:
         import_tensorflow()
     from datasets.graph_report import describe, description_text
 
-    graph = catalog.load(_DATASET.value, data_dir=_DATA_DIR.value, manual_dir=_MANUAL_DIR.value)
+    graph = catalog.load(dataset, **_DATA.given())
     facts = describe(graph)
     as_json = json.dumps(facts, indent=2)
     print(as_json if _FORMAT.value == "json" else description_text(facts))

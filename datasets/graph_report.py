@@ -1,6 +1,6 @@
 """What is in a graph: counts, degrees, relations, twins, leakage and warnings; as data and text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,32 @@ _QUANTILES = {"min": 0, "25%": 25, "median": 50, "75%": 75, "90%": 90, "99%": 99
 _SHOWN_NAMES = 5
 _SHOWN_ROWS = 12
 _MAX_WARNING = 2000
+# By table: the format of a cell by the title of its column.
+_DEGREES = {"triples of an entity": "{name}", "mean": "{mean:.1f}"}
+_DEGREES |= {name: f"{{{name}:,}}" for name in _QUANTILES}
+_RELATIONS = {
+    "relation": "{relation}",
+    **{split: f"{{{split}:,}}" for split in SPLITS},
+    "heads/tail": "{heads_per_tail:.2f}",
+    "tails/head": "{tails_per_head:.2f}",
+    "category": "{category}",
+    "symmetric": "{symmetric_share:.0%}",
+}
+_SUSPECTED = {
+    "suspected": "{kind}",
+    "relation": "{relation}",
+    "other": "{other}",
+    "shared pairs": "{shared_pairs:,}",
+    "of relation": "{share_of_relation:.1%}",
+    "of other": "{share_of_other:.1%}",
+}
+_LEAKAGE = {
+    "leakage": "{split}",
+    "twin in train": "{share:.1%}",
+    "looked up: MRR": "{rule[mrr]:.4f}",
+    "H@1": "{rule[hits@1]:.4f}",
+    "H@10": "{rule[hits@10]:.4f}",
+}
 
 
 def describe(graph: Graph, preparation: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -146,15 +172,29 @@ def description_text(facts: Mapping[str, Any]) -> str:
 
     Long tables are cut; the JSON has them whole.
     """
-    parts = (
-        _counts_text,
-        _degrees_text,
-        _relations_text,
-        _suspected_text,
-        _leakage_text,
-        warnings_text,
+    degrees = [{"name": name, **values} for name, values in facts["degrees"].items()]
+    leaked = [{"split": split, **found} for split, found in facts["leakage"].items()]
+    suspected = [
+        row | {"other": "" if row["kind"] == "symmetric" else row["other"]}
+        for row in facts["suspected_relations"]
+    ]
+    nothing = "No relation is suspected to be symmetric, inverse or duplicate of another."
+    return "\n\n".join(
+        (
+            _counts_text(facts),
+            _table(_DEGREES, degrees),
+            _table(_RELATIONS, facts["relations"]),
+            _table(_SUSPECTED, suspected) if suspected else nothing,
+            _table(_LEAKAGE, leaked),
+            warnings_text(facts),
+        )
     )
-    return "\n\n".join(part(facts) for part in parts)
+
+
+def _table(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> str:
+    cells = [[cell.format(**row) for cell in columns.values()] for row in rows[:_SHOWN_ROWS]]
+    more = f"\n... and {len(rows) - _SHOWN_ROWS:,} more" if len(rows) > _SHOWN_ROWS else ""
+    return table([[*columns], *cells]) + more
 
 
 def _counts_text(facts: Mapping[str, Any]) -> str:
@@ -167,63 +207,6 @@ def _counts_text(facts: Mapping[str, Any]) -> str:
     )
 
 
-def _degrees_text(facts: Mapping[str, Any]) -> str:
-    header = ["triples of an entity", *next(iter(facts["degrees"].values()))]
-    rows = [
-        [name, f"{values['mean']:.1f}", *(f"{v:,}" for v in list(values.values())[1:])]
-        for name, values in facts["degrees"].items()
-    ]
-    return table([header, *rows])
-
-
-def _relations_text(facts: Mapping[str, Any]) -> str:
-    header = ["relation", *SPLITS, "heads/tail", "tails/head", "category", "symmetric"]
-    rows = [
-        [
-            row["relation"],
-            *(f"{row[split]:,}" for split in SPLITS),
-            f"{row['heads_per_tail']:.2f}",
-            f"{row['tails_per_head']:.2f}",
-            row["category"],
-            f"{row['symmetric_share']:.0%}",
-        ]
-        for row in facts["relations"][:_SHOWN_ROWS]
-    ]
-    return table([header, *rows]) + _more(facts["relations"])
-
-
-def _suspected_text(facts: Mapping[str, Any]) -> str:
-    found = facts["suspected_relations"]
-    if not found:
-        return "No relation is suspected to be symmetric, inverse or duplicate of another."
-    header = ["suspected", "relation", "other", "shared pairs", "of relation", "of other"]
-    rows = [
-        [
-            row["kind"],
-            row["relation"],
-            "" if row["kind"] == "symmetric" else row["other"],
-            f"{row['shared_pairs']:,}",
-            f"{row['share_of_relation']:.1%}",
-            f"{row['share_of_other']:.1%}",
-        ]
-        for row in found[:_SHOWN_ROWS]
-    ]
-    return table([header, *rows]) + _more(found)
-
-
-def _leakage_text(facts: Mapping[str, Any]) -> str:
-    header = ["leakage", "twin in train", "looked up: MRR", "H@1", "H@10"]
-    rows = [
-        [
-            split,
-            f"{found['share']:.1%}",
-            *(f"{found['rule'][name]:.4f}" for name in ("mrr", "hits@1", "hits@10")),
-        ]
-        for split, found in facts["leakage"].items()
-    ]
-    return table([header, *rows])
-
-
 def warnings_text(facts: Mapping[str, Any]) -> str:
     """Returns the warnings of what `datasets.graph_report.describe` returned, one a line."""
     if not facts["warnings"]:
@@ -231,7 +214,3 @@ def warnings_text(facts: Mapping[str, Any]) -> str:
     return "\n".join(
         f"Warning: {printable(message, _MAX_WARNING)}" for message in facts["warnings"].values()
     )
-
-
-def _more(rows: list) -> str:
-    return f"\n... and {len(rows) - _SHOWN_ROWS:,} more" if len(rows) > _SHOWN_ROWS else ""

@@ -56,8 +56,9 @@ for _name in ("output", "overwrite"):
 
 def main() -> None:
     """Translates the flags; see `datasets.custom_dataset.prepare`."""
-    from datasets.custom_dataset import Source, prepare
+    from datasets.custom_dataset import prepare
     from datasets.graph_report import description_text
+    from datasets.readers.input_files import Source
     from datasets.readers.text_format import Format
     from datasets.splitting import SplitOptions
 

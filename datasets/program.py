@@ -8,6 +8,7 @@ ours comes with a traceback); 130 interrupted by Ctrl-C; 141 nobody reads the ou
 """
 
 import contextlib
+import importlib.util
 import os
 import signal
 import sys
@@ -18,7 +19,7 @@ from absl import app, flags, logging
 
 from datasets.progress import status
 from datasets.standard_streams import OutputError, open_standard_streams
-from quatre_tf.errors import DataError
+from quatre_tf.errors import ConfigError, DataError
 from quatre_tf.paths import printable
 
 _DEBUG = flags.DEFINE_bool("debug", False, "Show the traceback of an error.")
@@ -66,6 +67,16 @@ def run_program(main: Callable[[], int | None], if_interrupted: str = "") -> Non
     except OutputError as error:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(1)
+
+
+def require_extra(what: str, extra: str, *packages: str) -> None:
+    """Raises ConfigError, with the command that helps, unless an extra is installed."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"{what} needs the extra `{extra}`: pip install 'quatre-tf[{extra}]' "
+            f"(missing: {', '.join(missing)})."
+        )
 
 
 def import_tensorflow() -> None:
@@ -140,8 +151,8 @@ def places_of_flags(module: str) -> dict[flags.Flag, tuple[str, bool]]:
     Args:
         module: The program's module; `sys.argv[0]` if it is `__main__`.
     """
-    places = {flag.name: ("", True) for flag in flags.FLAGS.get_key_flags_for_module(module)}
-    places |= _PLACES
+    keys = [flag.name for flag in flags.FLAGS.get_key_flags_for_module(module)]
+    places = {name: ("", True) for name in keys if name not in _PLACES} | _PLACES
     places |= dict.fromkeys(_OF_EVERY_PROGRAM, ("every program", False))
     return {flags.FLAGS[name]: place for name, place in places.items()}
 

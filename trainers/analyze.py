@@ -9,9 +9,8 @@ import pathlib
 
 from absl import flags
 
-from datasets.program import import_tensorflow, run_program
+from datasets.program import import_tensorflow, require_extra, run_program
 from quatre_tf.paths import user_path
-from trainers.reporting.html_report import check_extra
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
 _COMPARE_RUN_DIR = flags.DEFINE_string(
@@ -25,7 +24,7 @@ _OUTPUT = flags.DEFINE_string("output", None, "Folder of the report. Default: RU
 
 def main() -> None:
     """Translates the flags; see `trainers.reporting.html_report.report.write_report`."""
-    check_extra()
+    require_extra("The report", "analysis", "matplotlib", "sklearn")
     import_tensorflow()
     from trainers.reporting.html_report.report import write_report
 

@@ -10,7 +10,7 @@ import sys
 
 from absl import flags
 
-from datasets import catalog
+from datasets.data_flags import DataFlags
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.paths import user_path
@@ -19,9 +19,6 @@ from trainers.comparison.plan import Comparison, chosen_seeds
 from trainers.comparison.published import paper_models
 from trainers.training.presets import default_recipe, replacement_note
 
-_DATASET = flags.DEFINE_string(
-    "dataset", None, "Name of a dataset, or the path of a folder.", required=True
-)
 _OUTPUT = flags.DEFINE_string(
     "output",
     None,
@@ -40,24 +37,24 @@ _SEEDS = flags.DEFINE_list(
 _CANDIDATES = flags.DEFINE_list(
     "candidates", list(CANDIDATE_SETS), f"Candidate sets, of {', '.join(CANDIDATE_SETS)}."
 )
-_DATA = setting_flags.DataFlags()
+_DATA = DataFlags()
 # The same for every run.
 _SETTINGS = setting_flags.SettingFlags(without=("model", "seed", "strategy", "num_replicas"))
 
 
 def main() -> None:
     """Translates the flags; see `trainers.comparison.run.run_comparison`."""
-    catalog.check(_DATASET.value)
+    dataset = _DATA.checked_dataset()
     settings = _SETTINGS.given()
     models, recipe = _MODELS.value, settings.pop("recipe", "")
     if models == ["paper_table"]:
-        models = paper_models(_DATASET.value)
+        models = paper_models(dataset)
     else:
-        recipe = recipe or default_recipe(_DATASET.value)
-    if recipe and (note := replacement_note(_DATASET.value, recipe, settings)):
+        recipe = recipe or default_recipe(dataset)
+    if recipe and (note := replacement_note(dataset, recipe, settings)):
         sys.stderr.write(f"{note}\n")
     comparison = Comparison(
-        _DATASET.value,
+        dataset,
         models,
         chosen_seeds(_SEEDS.value),
         recipe,
@@ -69,7 +66,7 @@ def main() -> None:
     from trainers.comparison.run import run_comparison
     from trainers.comparison.text import comparison_text
 
-    name = pathlib.Path(_DATASET.value).stem
+    name = pathlib.Path(dataset).stem
     output = user_path(_OUTPUT.value or f"runs/comparison-{name}")
     results = run_comparison(comparison, output, **_DATA.given())
     print(f"\n{comparison_text(comparison, results)}\n\nResults: {output / 'comparison.json'}")

@@ -17,6 +17,7 @@ from typing import Any
 from absl import flags
 
 from datasets import catalog
+from datasets.data_flags import DataFlags
 from datasets.program import import_tensorflow, place_in_help, run_program
 from quatre_tf.errors import ConfigError
 from quatre_tf.paths import user_path
@@ -28,7 +29,7 @@ from trainers.training.resuming import check_resumable
 from trainers.training.run_directory import RunDirectory
 from trainers.training.signals import Preempted, preemptible
 
-_DATASET = flags.DEFINE_string("dataset", None, configs.SETTINGS["dataset"].help)
+_DATA = DataFlags(default="")
 _RUN_DIR = flags.DEFINE_string(
     "run_dir", None, "Folder of the run. Default: runs/DATASET-RECIPE-TIME."
 )
@@ -36,8 +37,6 @@ _RESUME = flags.DEFINE_bool("resume", False, "Continue the run in --run_dir.")
 _PRINT_CONFIG = flags.DEFINE_bool(
     "print_config", False, "Print the settings of the run as JSON, and do not train."
 )
-place_in_help("dataset", "data")
-_DATA = setting_flags.DataFlags()
 for _flag in (_RUN_DIR, _RESUME, _PRINT_CONFIG):
     place_in_help(_flag.name, "run")
 _SETTINGS = setting_flags.SettingFlags()
@@ -48,8 +47,8 @@ _BUDGET_MINUTES = 5.0
 def main() -> int:
     """Translates the flags; see `fit`."""
     given = _SETTINGS.given()
-    if _DATASET.value:
-        given["dataset"] = _DATASET.value
+    if _DATA.dataset:
+        given["dataset"] = _DATA.dataset
     run_dir, config = _resolve(given)
     if _PRINT_CONFIG.value:
         print(config.to_json(), end="")

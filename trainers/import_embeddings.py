@@ -11,7 +11,7 @@ import dataclasses
 
 from absl import flags
 
-from datasets import catalog
+from datasets.data_flags import DataFlags
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.errors import ConfigError
 from quatre_tf.paths import user_path
@@ -22,15 +22,12 @@ from trainers.training.config import TrainConfig
 _OPTIONS = ("model", "norm", "structure", "normalize_relations", "reciprocal")
 
 _TABLES = flags.DEFINE_string("tables", None, "The .npz file with the tables.", required=True)
-_DATASET = flags.DEFINE_string(
-    "dataset", None, "Their graph: a name or the path of a folder.", required=True
-)
 _ENTITY_NAMES = flags.DEFINE_string(
     "entity_names", None, "A text file with the name of each row of `entity`, a line each."
 )
 _RELATION_NAMES = flags.DEFINE_string("relation_names", None, "The same for relations.")
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "Where the run will be.", required=True)
-_DATA = setting_flags.DataFlags()
+_DATA = DataFlags()
 _SETTINGS = setting_flags.SettingFlags(
     without={field.name for field in dataclasses.fields(TrainConfig)} - set(_OPTIONS)
 )
@@ -38,7 +35,7 @@ _SETTINGS = setting_flags.SettingFlags(
 
 def main() -> None:
     """Translates the flags; see `trainers.importing.imported_run.import_embeddings`."""
-    catalog.check(_DATASET.value)
+    dataset = _DATA.checked_dataset()
     settings = _SETTINGS.given()
     if "model" not in settings:
         raise ConfigError("--model must name the model that the tables are of.")
@@ -52,7 +49,7 @@ def main() -> None:
     from trainers.importing.imported_run import import_embeddings
 
     run_dir = user_path(_RUN_DIR.value)
-    imported = import_embeddings(tables, _DATASET.value, run_dir, settings, names, **_DATA.given())
+    imported = import_embeddings(tables, dataset, run_dir, settings, names, **_DATA.given())
     print(imported.describe())
 
 

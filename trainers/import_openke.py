@@ -8,7 +8,7 @@ Afterwards evaluate, predict and export take the run; docs/importing.md has an e
 
 from absl import flags
 
-from datasets import catalog
+from datasets.data_flags import DataFlags
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.paths import user_path
 from trainers import setting_flags
@@ -16,21 +16,15 @@ from trainers import setting_flags
 _WEIGHTS = flags.DEFINE_string(
     "weights", None, "The JSON with the embeddings: QuatRE.json or QuatE.json.", required=True
 )
-_DATASET = flags.DEFINE_string(
-    "dataset",
-    None,
-    "Their graph: a name or the path of a folder.",
-    required=True,
-)
 _ENTITY2ID = flags.DEFINE_string("entity2id", None, "OpenKE's entity2id.txt.", required=True)
 _RELATION2ID = flags.DEFINE_string("relation2id", None, "OpenKE's relation2id.txt.", required=True)
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "Where the run will be.", required=True)
-_DATA = setting_flags.DataFlags()
+_DATA = DataFlags()
 
 
 def main() -> None:
     """Translates the flags; see `trainers.importing.imported_run.import_openke`."""
-    catalog.check(_DATASET.value)
+    dataset = _DATA.checked_dataset()
     files = map(setting_flags.existing_file, (_WEIGHTS, _ENTITY2ID, _RELATION2ID))
     weights, entity2id, relation2id = files
 
@@ -39,7 +33,7 @@ def main() -> None:
 
     imported = import_openke(
         weights,
-        _DATASET.value,
+        dataset,
         entity2id,
         relation2id,
         user_path(_RUN_DIR.value),

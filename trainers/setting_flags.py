@@ -1,4 +1,4 @@
-"""Flags that several programs share: the settings of `TrainConfig`, and where data lie."""
+"""Flags that several programs share: the settings of `TrainConfig` and others."""
 
 import dataclasses
 import pathlib
@@ -38,24 +38,6 @@ class SettingFlags:
     def given(self) -> dict[str, Any]:
         """Returns the settings that are on the command line."""
         return {flag.name: flag.value for flag in self._flags if flag.value is not None}
-
-
-class DataFlags:
-    """--data_dir and --manual_dir."""
-
-    def __init__(self) -> None:
-        self._data_dir = flags.DEFINE_string(
-            "data_dir", None, "Where prepared data sets are kept (TFDS)."
-        )
-        self._manual_dir = flags.DEFINE_string(
-            "manual_dir", None, "Folder with downloaded archives. Default: $QUATRE_MANUAL_DIR."
-        )
-        for flag in (self._data_dir, self._manual_dir):
-            place_in_help(flag.name, "data", is_basic=False)
-
-    def given(self) -> dict[str, str | None]:
-        """Returns the keyword arguments that `datasets.catalog.load` wants."""
-        return {"data_dir": self._data_dir.value, "manual_dir": self._manual_dir.value}
 
 
 def existing_file(flag: flags.FlagHolder) -> pathlib.Path:

@@ -11,23 +11,19 @@ Needs the extra `tune`: pip install 'quatre-tf[tune]'
 """
 
 import dataclasses
-import importlib.util
 import shlex
 import sys
 
 from absl import flags
 
 from datasets import catalog
-from datasets.program import import_tensorflow, place_in_help, run_program
-from quatre_tf.errors import ConfigError
+from datasets.data_flags import DataFlags
+from datasets.program import import_tensorflow, place_in_help, require_extra, run_program
 from quatre_tf.paths import user_path
 from trainers import setting_flags
 from trainers.training.presets import default_recipe, replacement_note
 from trainers.tuning.plan import Search
 
-_DATASET = flags.DEFINE_string(
-    "dataset", None, "Name of a data set, or the path of a file or folder.", required=True
-)
 _OUTPUT = flags.DEFINE_string(
     "output", None, "Folder of the runs, trial-NUMBER-seedSEED, and of trials.csv.", required=True
 )
@@ -41,7 +37,7 @@ _FINALISTS = flags.DEFINE_integer("finalists", 3, "How many of the best have all
 _BUDGET_MINUTES = flags.DEFINE_float(
     "budget_minutes", 0.0, "Wall time of the whole search; 0 for no bound."
 )
-_DATA = setting_flags.DataFlags()
+_DATA = DataFlags()
 _SETTINGS = setting_flags.SettingFlags(
     without=("seed", "budget_minutes", "strategy", "num_replicas")
 )
@@ -52,7 +48,7 @@ place_in_help("n3", "regularization", is_basic=False)
 def main() -> None:
     """Translates the flags; see `trainers.tuning.search.run_search`."""
     search = _search()
-    _require_optuna()
+    require_extra("The search", "tune", "optuna")
 
     import_tensorflow()
     import tensorflow as tf
@@ -71,13 +67,13 @@ def main() -> None:
 
 
 def _search() -> Search:
-    catalog.check(_DATASET.value)
+    dataset = _DATA.checked_dataset()
     settings = _SETTINGS.given()
-    recipe = settings.pop("recipe", None) or default_recipe(_DATASET.value)
-    if note := replacement_note(_DATASET.value, recipe, settings):
+    recipe = settings.pop("recipe", None) or default_recipe(dataset)
+    if note := replacement_note(dataset, recipe, settings):
         sys.stderr.write(f"{note}\n")
     return Search(
-        _DATASET.value,
+        dataset,
         recipe,
         settings,
         setting_flags.seeds_of(_SEEDS.value),
@@ -85,11 +81,6 @@ def _search() -> Search:
         _FINALISTS.value,
         _BUDGET_MINUTES.value,
     )
-
-
-def _require_optuna() -> None:
-    if importlib.util.find_spec("optuna") is None:
-        raise ConfigError("The search needs the extra `tune`: pip install 'quatre-tf[tune]'.")
 
 
 if __name__ == "__main__":

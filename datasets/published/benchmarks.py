@@ -267,3 +267,9 @@ BENCHMARKS = {
         *(UMLS, KINSHIP, NATIONS, CODEX_S, CODEX_M),
     )
 }
+# The catalog.
+NAMES = (*BENCHMARKS, "countries")
+DATASET_HELP = (
+    f"{', '.join(NAMES)}, or the path of a file of triples, which is split, or of a folder with "
+    "train.txt, valid.txt and test.txt (head TAB relation TAB tail)."
+)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from datasets.readers.delimited import read_columns
 from datasets.readers.rdf import FORMATS, RdfTriples, read_rdf
 from datasets.readers.text_files import STANDARD_INPUT
-from datasets.readers.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
+from datasets.readers.text_format import LABEL_ROLES, TRIPLE_ROLES, UNKNOWN, Format
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.errors import DataError
 from quatre_tf.paths import printable, user_path
@@ -27,23 +27,22 @@ _DOUBT = ". The names of the first line come nowhere else: if it is a header, sa
 
 
 @dataclasses.dataclass(frozen=True)
-class InputFiles:
-    """The files of an input.
+class Source:
+    """What to read.
 
     Attributes:
-        parts: Files by part: train, valid and test when the input is split already, or else "all".
-        labels: The file of labels, if there is one.
-        ignored: Names of the other files.
+        path: A file; "-", standard input; or a folder with train, valid and test, or with other
+            files, all of which are taken for triples (`_SUFFIXES`; each also .gz). A file called
+            labels is taken for labels.
+        labels: A file of labels, instead of the one in the folder.
+        format: What is known about delimited text.
+        keep_literals: Whether literals of RDF become entities.
     """
 
-    parts: dict[str, list[pathlib.Path]]
-    labels: pathlib.Path | None
-    ignored: list[str]
-
-    @property
-    def is_split(self) -> bool:
-        """Whether train, valid and test are given."""
-        return "train" in self.parts
+    path: str | os.PathLike
+    labels: str | os.PathLike | None = None
+    format: Format = UNKNOWN
+    keep_literals: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,7 +50,8 @@ class InputTriples:
     """What the files hold.
 
     Attributes:
-        tables: Columns head, relation and tail by part.
+        tables: Columns head, relation and tail by part: train, valid and test when the input is
+            split already, or else "all".
         labels: Labels by entity name; of several the first.
         literals: Statements with a literal for an object, other than labels, by predicate.
         notes: What a file was taken for, a line a file; what was left out.
@@ -62,61 +62,61 @@ class InputTriples:
     literals: dict[str, int]
     notes: list[str]
 
+    @property
+    def is_split(self) -> bool:
+        """Whether train, valid and test are given."""
+        return "train" in self.tables
 
-def find_files(source: str | os.PathLike, labels: str | os.PathLike | None = None) -> InputFiles:
-    """Finds the files of an input.
 
-    Args:
-        source: A file; "-", standard input; or a folder with train, valid and test, or with other
-            files, all of which are taken for triples (`_SUFFIXES`; each also .gz). A file
-            called labels is taken for labels.
-        labels: A file of labels, instead of the one in the folder.
+def read_input(source: Source) -> InputTriples:
+    """Finds and reads the files of an input; see `delimited.read_columns` and `rdf.read_rdf`.
 
     Raises:
-        DataError: There is no such file or folder, nothing to read in it, or a part of the splits.
+        DataError: There is no such file or folder, nothing to read in it, or a part of the splits;
+            or a file cannot be read.
     """
-    source = user_path(source)
-    named = user_path(labels) if labels else None
-    if source == STANDARD_INPUT or (os.path.exists(source) and not os.path.isdir(source)):
-        return InputFiles({"all": [source]}, named, [])
-    if not os.path.isdir(source):
-        raise DataError(
-            f"There is no file or folder {printable(str(source))}. Expected by --input: your"
-            " triples."
-        )
-    visible = _visible(source)
-    # However its path is spelled.
-    taken = named.resolve() if named else None
-    files = [path for path in visible if _kind(path) and path.resolve() != taken]
-    labels_files = [path for path in files if _stem(path) == _LABELS]
-    parts = _parts(source, [path for path in files if path not in labels_files])
-    labels_file = named or (labels_files[0] if labels_files else None)
-    used = [*filter(None, [labels_file]), *(path for paths in parts.values() for path in paths)]
-    read = {path.resolve() for path in used}
-    ignored = [path.name for path in visible if path.resolve() not in read]
-    return InputFiles(parts, labels_file, ignored)
-
-
-def read_files(files: InputFiles, given: Format, *, keep_literals: bool = False) -> InputTriples:
-    """Reads them; see `delimited.read_columns` and `rdf.read_rdf`."""
-    labels, notes = _read_labels(files.labels, given)
-    paths = [path for paths in files.parts.values() for path in paths]
+    parts, labels_file, ignored = _find(source)
+    labels, notes = _read_labels(labels_file, source.format)
+    paths = [path for paths in parts.values() for path in paths]
     several = sum(_kind(path) in FORMATS for path in paths) > 1
     read = {}
     literals: collections.Counter[str] = collections.Counter()
     for path in paths:
-        scope = f"{path.name}/" if several else ""
-        read[path], note = _read(path, given, keep_literals, scope)
+        read[path], note = _read(path, source, f"{path.name}/" if several else "")
         labels = read[path].labels | labels
         notes.append(f"{path.name}: {len(read[path].table):,} triples; {note}")
         literals.update(read[path].literals)
     tables = {
         part: pa.concat_tables([read[path].table for path in paths]).unify_dictionaries()
-        for part, paths in files.parts.items()
+        for part, paths in parts.items()
     }
-    if files.ignored:
-        notes.append(f"Not read: {', '.join(files.ignored)}.")
+    if ignored:
+        notes.append(f"Not read: {', '.join(ignored)}.")
     return InputTriples(tables, labels, dict(literals.most_common()), notes)
+
+
+def _find(
+    source: Source,
+) -> tuple[dict[str, list[pathlib.Path]], pathlib.Path | None, list[str]]:
+    """Returns the files of each part, the file of labels, and the names of the others."""
+    path = user_path(source.path)
+    named = user_path(source.labels) if source.labels else None
+    if path == STANDARD_INPUT or (os.path.exists(path) and not os.path.isdir(path)):
+        return {"all": [path]}, named, []
+    if not os.path.isdir(path):
+        raise DataError(
+            f"There is no file or folder {printable(str(path))}. Expected by --input: your triples."
+        )
+    visible = _visible(path)
+    # However its path is spelled.
+    taken = named.resolve() if named else None
+    files = [path for path in visible if _kind(path) and path.resolve() != taken]
+    labels_files = [path for path in files if _stem(path) == _LABELS]
+    parts = _parts(path, [path for path in files if path not in labels_files])
+    labels_file = named or (labels_files[0] if labels_files else None)
+    used = [*filter(None, [labels_file]), *(path for paths in parts.values() for path in paths)]
+    read = {path.resolve() for path in used}
+    return parts, labels_file, [path.name for path in visible if path.resolve() not in read]
 
 
 def _visible(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -168,14 +168,12 @@ def _read_labels(path: pathlib.Path | None, given: Format) -> tuple[dict[str, st
     return found, [f"{path.name}: {len(found):,} labels; {layout}"]
 
 
-def _read(
-    path: pathlib.Path, given: Format, keep_literals: bool, scope: str
-) -> tuple[RdfTriples, str]:
+def _read(path: pathlib.Path, source: Source, scope: str) -> tuple[RdfTriples, str]:
     """Returns what a file holds, and what it was taken for."""
     if _kind(path) in FORMATS:
-        read = read_rdf(path, keep_literals=keep_literals, scope=scope)
-        return read, read.format + _literals_text(read.literals, keep_literals)
-    table, layout = read_columns(path, TRIPLE_ROLES, given)
+        read = read_rdf(path, keep_literals=source.keep_literals, scope=scope)
+        return read, read.format + _literals_text(read.literals, source.keep_literals)
+    table, layout = read_columns(path, TRIPLE_ROLES, source.format)
     doubt = "" if layout.header or not _is_lonely(table) else _DOUBT
     return RdfTriples("", table, {}, {}), f"{layout}{doubt}"
 

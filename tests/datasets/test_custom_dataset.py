@@ -10,8 +10,7 @@ import pytest
 from datasets import catalog, custom_dataset
 from datasets.custom_dataset import Source, prepare
 from datasets.output_folder import OutputFolder
-from datasets.readers.input_files import find_files, read_files
-from datasets.readers.text_format import Format
+from datasets.readers.input_files import read_input
 from datasets.splitting import SplitOptions
 from datasets.triples import write_triples
 from quatre_tf.errors import DataError
@@ -95,7 +94,7 @@ def test_all_files_of_a_folder(tmp_path):
     (folder / "labels.tsv").write_text("n0\tNull\nhttp://a\tAnna\n")
     (folder / "readme.md").write_text("about")
 
-    found = read_files(find_files(folder), Format())
+    found = read_input(Source(folder))
 
     assert list(found.tables) == ["all"]
     assert len(found.tables["all"]) == len(FACTS) + 1
@@ -134,7 +133,7 @@ def test_given_splits_can_be_split_again(tmp_path, split_folder):
 
 def test_a_header_that_was_not_recognised_is_suspected(tmp_path):
     source = write_csv(tmp_path / "facts.csv", [("Who", "What", "Whom"), *FACTS])
-    found = read_files(find_files(source), Format())
+    found = read_input(Source(source))
     assert found.notes[0].endswith("if it is a header, say --header")
 
 
@@ -143,12 +142,12 @@ def test_folders_that_are_not_whole(tmp_path, split_folder):
     with pytest.raises(
         DataError, match=r"one file each .* received train.csv, test.csv.*with valid"
     ):
-        find_files(split_folder)
+        read_input(Source(split_folder))
     with pytest.raises(DataError, match="There is no file or folder"):
-        find_files(tmp_path / "nothing")
+        read_input(Source(tmp_path / "nothing"))
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="received no such file"):
-        find_files(tmp_path / "empty")
+        read_input(Source(tmp_path / "empty"))
 
 
 def test_what_is_there_is_not_overwritten(tmp_path):
@@ -283,7 +282,7 @@ def test_an_input_that_is_no_regular_file(tmp_path):
     os.mkfifo(tmp_path / "facts.csv")
     for path in (tmp_path / "facts.csv", tmp_path):
         with pytest.raises(DataError, match=r"facts\.csv is a pipe, not a regular file"):
-            read_files(find_files(path), Format())
+            read_input(Source(path))
 
 
 def test_of_two_that_replace_a_data_set_one_waits(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 from datasets import catalog
 from datasets.custom_dataset import Source, prepare
 from datasets.readers.delimited import read_columns
-from datasets.readers.input_files import find_files
+from datasets.readers.input_files import read_input
 from datasets.readers.rdf import read_rdf
 from datasets.readers.text_format import TRIPLE_ROLES
 from datasets.triples import read_triples
@@ -72,7 +72,7 @@ def test_a_folder_in_place_of_a_file(folder, reader):
     "read",
     [
         lambda folder: catalog.load(str(folder)),
-        lambda folder: find_files(folder),
+        lambda folder: read_input(Source(folder)),
         lambda folder: prepare(Source(__file__), folder),
         lambda folder: Graph.load(folder),
     ],

@@ -71,12 +71,18 @@ def read_ids(path: pathlib.Path) -> list[str]:
             "Was it copied to the end?"
         )
     ids: dict[str, int] = {}
+    taken: set[int] = set()
     for number, fields in entries[1:]:
         name, position = _entry(fields, f"{path}:{number}")
         if name in ids:
             raise DataError(f"{path}:{number}: the name {name!r} is there a second time.")
+        if position >= expected or position in taken:
+            raise DataError(
+                f"{path}:{number}: {name!r} has the id {position}. Expected ids from 0 to "
+                f"{expected - 1}, each once."
+            )
         ids[name] = position
-    _check_ids(ids, path)
+        taken.add(position)
     return sorted(ids, key=ids.__getitem__)
 
 
@@ -140,20 +146,3 @@ def _entry(fields: list[bytes], where: str) -> tuple[str, int]:
             f"{b' '.join(fields)[:60]!r}."
         )
     return name, int(position)
-
-
-def _check_ids(ids: dict[str, int], path: pathlib.Path) -> None:
-    """Expects 0 to n - 1, each once."""
-    owners: dict[int, str] = {}
-    for name, position in ids.items():
-        if position in owners:
-            raise DataError(
-                f"{path}: {owners[position]!r} and {name!r} both have the id {position}. Expected "
-                "each id once."
-            )
-        if position >= len(ids):
-            raise DataError(
-                f"{path}: {name!r} has the id {position}. Expected ids from 0 to {len(ids) - 1}, "
-                f"for {len(ids):,} names."
-            )
-        owners[position] = name

@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
+from datasets.published.benchmarks import DATASET_HELP
 from quatre_tf.errors import ConfigError
 from quatre_tf.layers.registry import SCORE_FUNCTIONS
 from trainers.training.setting import LogUniform, Setting, check_value, expect, setting
@@ -45,9 +46,7 @@ class TrainConfig:
     """
 
     dataset: str = setting(
-        help="wn18rr, fb15k237, wn18, fb15k, umls, kinship, nations, codex-s, codex-m, countries, "
-        "or the path of a file of triples, which is split, or of a folder with train.txt, "
-        "valid.txt and test.txt (head TAB relation TAB tail).",
+        help=DATASET_HELP,
         group="data",
         basic=True,
     )

@@ -39,7 +39,7 @@ def make_strategy(name: str, num_replicas: int) -> tf.distribute.Strategy:
     if name == "parameter_server":
         tf.config.threading.set_inter_op_parallelism_threads(_num_threads(cluster))
         return tf.distribute.ParameterServerStrategy(
-            _resolver(),
+            tf.distribute.cluster_resolver.TFConfigClusterResolver(rpc_layer="grpc"),
             tf.distribute.experimental.partitioners.MinSizePartitioner(
                 _MIN_SHARD_BYTES, max_shards=cluster.count("ps")
             ),
@@ -103,27 +103,15 @@ def _chief_value(strategy: tf.distribute.Strategy, value: tf.Tensor) -> tf.Tenso
     return strategy.experimental_local_results(strategy.run(of_first_replica, (value,)))[0]
 
 
-def _resolver() -> tf.distribute.cluster_resolver.ClusterResolver:
-    return tf.distribute.cluster_resolver.TFConfigClusterResolver(rpc_layer="grpc")
-
-
 def _mirrored(num_replicas: int) -> tf.distribute.Strategy:
     if tf.config.list_physical_devices("GPU"):
         return tf.distribute.MirroredStrategy()
+    (cpu, *_) = tf.config.list_physical_devices("CPU")
+    if len(tf.config.get_logical_device_configuration(cpu) or []) < num_replicas:
+        logical = [tf.config.LogicalDeviceConfiguration()] * num_replicas
+        tf.config.set_logical_device_configuration(cpu, logical)
     # Reduction through one device, not collectives: the replicas are threads of one process.
     return tf.distribute.MirroredStrategy(
-        [f"CPU:{index}" for index in range(_make_logical_cpus(num_replicas))],
+        [f"CPU:{index}" for index in range(num_replicas)],
         cross_device_ops=tf.distribute.ReductionToOneDevice(),
     )
-
-
-def _make_logical_cpus(count: int) -> int:
-    if len(tf.config.get_logical_device_configuration(_cpu()) or []) < count:
-        tf.config.set_logical_device_configuration(
-            _cpu(), [tf.config.LogicalDeviceConfiguration()] * count
-        )
-    return count
-
-
-def _cpu() -> "tf.config.PhysicalDevice":
-    return tf.config.list_physical_devices("CPU")[0]

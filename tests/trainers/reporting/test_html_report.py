@@ -15,12 +15,13 @@ pytest.importorskip("sklearn", reason="the extra `analysis` is not installed")
 from PIL import Image
 
 from datasets import catalog
+from datasets.program import require_extra
 from quatre_tf import Graph, QuatRE
 from quatre_tf.errors import ConfigError, UnknownNameError
 from quatre_tf.runs.best_model import save_best
 from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.reporting.log_lines import train_line, valid_line, write_lines
-from trainers.reporting.html_report import check_extra, entity_map, report
+from trainers.reporting.html_report import entity_map, report
 from trainers.training.run_directory import RunDirectory
 
 NASTY = '<b>&"$x$"'
@@ -180,7 +181,7 @@ def test_map_tells_shared_entities_apart():
 def test_missing_extra_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(ConfigError) as raised:
-        check_extra()
+        require_extra("The report", "analysis", "matplotlib", "sklearn")
     message = str(raised.value)
     assert "needs the extra `analysis`: pip install 'quatre-tf[analysis]'" in message
     assert "\n" not in message

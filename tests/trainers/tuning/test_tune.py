@@ -103,7 +103,7 @@ def test_training_that_was_ended_goes_on_exactly(config, finished, tmp_path, mon
     [
         (["--seeds=1,x"], "--seeds must be integers: 1,2,3. Received: 1,x."),
         (["--dataset=wn18r"], "Unknown dataset 'wn18r'. Did you mean 'wn18rr'"),
-        ([], "The search needs the extra `tune`: pip install 'quatre-tf[tune]'."),
+        ([], "The search needs the extra `tune`: pip install 'quatre-tf[tune]' (missing: optuna)."),
     ],
 )
 def test_mistakes_are_one_line_before_tensorflow(tmp_path, arguments, message):
