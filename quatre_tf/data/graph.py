@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import tokenize
+import types
 import warnings
 from collections.abc import Mapping
 
@@ -234,7 +235,8 @@ def _write_array(path: pathlib.Path, array: np.ndarray) -> None:
     # Not into the file, which the array may be mapped from.
     partial = path.with_name(f".{path.name}.partial")
     with partial.open("wb") as file:
-        np.save(file, array)
+        # NumPy writes a file by itself, and forgets why the disk took less.
+        np.save(types.SimpleNamespace(write=file.write), array)
     os.replace(partial, path)
 
 
