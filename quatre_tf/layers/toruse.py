@@ -7,7 +7,7 @@ import keras
 import tensorflow as tf
 
 from quatre_tf.layers.transe import TransE
-from quatre_tf.similarities import Separable
+from quatre_tf.similarities import Separable, Similarity
 
 
 class Torus(Separable):
@@ -34,16 +34,43 @@ class SquaredTorus(Separable):
         return (8.0 * _wrapped(differences[0]),)
 
 
-class ChordTorus(Separable):
-    """`-sum (2 - 2 cos(2 pi delta)) / 4`, chords of the circle each component is (TorusE, eL2)."""
+class ChordTorus(Similarity):
+    """`-sum (2 - 2 cos(2 pi delta)) / 4`, chords of the circle each component is (TorusE, eL2).
 
-    def term(self, *differences: tf.Tensor) -> tf.Tensor:
-        """Returns `sin(pi delta)^2`."""
-        return tf.square(tf.sin(math.pi * _wrapped(differences[0])))
+    By `cos(a - b) = cos a cos b + sin a sin b`, a tile is one product of points on the circles.
+    """
 
-    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """Returns `pi sin(2 pi delta)`."""
-        return (math.pi * tf.sin(2.0 * math.pi * _wrapped(differences[0])),)
+    def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        """Returns `-sum sin(pi delta)^2`."""
+        return -tf.reduce_sum(tf.square(tf.sin(math.pi * _wrapped(queries - rows))), axis=-1)
+
+    def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+        """Returns one matrix product, of twice the width."""
+        products = tf.linalg.matmul(_points(rows), _points(queries), transpose_b=True)
+        return 0.5 * (products - rows.shape[1])
+
+    def tile_gradients(
+        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns two matrix products, along the tangents of the circles."""
+        of_rows, of_queries = _points(rows), _points(queries)
+        return (
+            _along_tangents(of_rows, tf.linalg.matmul(upstream, of_queries)),
+            _along_tangents(of_queries, tf.linalg.matmul(upstream, of_rows, transpose_a=True)),
+        )
+
+
+def _points(rows: tf.Tensor) -> tf.Tensor:
+    """Returns the cosines and sines `[n, 2 width]` of rows `[n, width]`, 1 being a whole turn."""
+    angles = 2.0 * math.pi * _wrapped(rows)
+    return tf.concat([tf.cos(angles), tf.sin(angles)], axis=1)
+
+
+def _along_tangents(points: tf.Tensor, upstream: tf.Tensor) -> tf.Tensor:
+    """Returns the gradient `[n, width]` of rows, given that of their products `[n, 2 width]`."""
+    cosines, sines = tf.split(points, 2, axis=1)
+    of_cosines, of_sines = tf.split(upstream, 2, axis=1)
+    return math.pi * (cosines * of_sines - sines * of_cosines)
 
 
 def _wrapped(difference: tf.Tensor) -> tf.Tensor:
