@@ -61,13 +61,8 @@ class Twins:
 
     def where(self, chosen: np.ndarray) -> "Twins":
         """Returns those at the places `chosen`: a mask or indices."""
-        return Twins(
-            self.first[chosen],
-            self.second[chosen],
-            self.reverse[chosen],
-            self.shared[chosen],
-            self.sizes,
-        )
+        columns = ("first", "second", "reverse", "shared")
+        return dataclasses.replace(self, **{name: getattr(self, name)[chosen] for name in columns})
 
     def suspected(self) -> "Twins":
         """Returns those that share at least 97 % of the pairs of one of the two, and 5 pairs.

@@ -81,7 +81,8 @@ def labelled_scores(model: KGEModel, graph: Graph, split: str) -> np.ndarray:
     triples = graph.split(split)
     if not len(triples):
         raise DataError(f"The {split} split of {graph.name} has no triples.")
-    heads, relations, tails = _with_negatives(graph, split)
+    rows = np.arange(len(triples))
+    heads, relations, tails = with_negatives(graph, split, rows, NUM_NEGATIVES, SEED)
     columns = heads.reshape(-1), relations.reshape(-1), tails.reshape(-1)
     scores = [
         model.score_triples(*(ids[start : start + _BATCH] for ids in columns)).numpy()
@@ -121,20 +122,34 @@ def cross_validate(scores: np.ndarray, relations: np.ndarray, num_relations: int
     }
 
 
-def _with_negatives(graph: Graph, split: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns heads, relations and tails, each `[n, 1 + NUM_NEGATIVES]`, the positive first."""
-    triples = graph.split(split)
+def with_negatives(
+    graph: Graph, split: str, rows: np.ndarray, num_negatives: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns triples and their negatives.
+
+    Args:
+        graph: The graph.
+        split: The split of the triples.
+        rows: `[n]`, their positions in it.
+        num_negatives: Negatives of each.
+        seed: Of the drawing.
+
+    Returns:
+        Heads, relations and tails, each `[n, 1 + num_negatives]`, the positive first.
+
+    Raises:
+        DataError: A known triple can be corrupted at neither side.
+    """
     first = sum(len(graph.split(name)) for name in SPLITS[: SPLITS.index(split)])
-    rows = first + np.arange(len(triples))
     corruption = Corruption(graph, "uniform", "known")
-    sides, entities = np.random.default_rng(SEED).random((2, len(rows), NUM_NEGATIVES))
+    sides, entities = np.random.default_rng(seed).random((2, len(rows), num_negatives))
     corrupted, tail_corrupted = (
-        drawn.numpy() for drawn in corruption.corrupt(rows, sides, entities)
+        drawn.numpy() for drawn in corruption.corrupt(first + rows, sides, entities)
     )
-    heads, relations, tails = (column[:, np.newaxis] for column in triples.T)
+    heads, relations, tails = (column[:, np.newaxis] for column in graph.split(split)[rows].T)
     return (
         np.concatenate([heads, np.where(tail_corrupted, heads, corrupted)], axis=1),
-        np.tile(relations, (1, 1 + NUM_NEGATIVES)),
+        np.tile(relations, (1, 1 + num_negatives)),
         np.concatenate([tails, np.where(tail_corrupted, corrupted, tails)], axis=1),
     )
 

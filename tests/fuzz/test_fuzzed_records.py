@@ -37,8 +37,7 @@ def test_metrics_of_runs(content, tmp_path):
     if refusal:
         assert str(path) in refusal
     else:
-        steps = [record["step"] for record in records]
-        assert steps == sorted(steps)
+        assert len(records) == content.count(b"\n")
 
 
 ROWS = tuple(Row("test", "realistic", "all", "both", 8, name, 0.5) for name in METRICS)

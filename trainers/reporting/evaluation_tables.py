@@ -73,9 +73,9 @@ def comparison(results: Results, lines: Lines = _SIDES) -> Iterator[Table]:
         yield table_of(results, title, headings, lines)
 
 
-def categories(results: Results, candidates: str | None = None) -> Iterator[Table]:
+def categories(results: Results) -> Iterator[Table]:
     """Yields the metrics by category of the relation: over all splits, and over train."""
-    place = {"candidates": candidates or results.candidates[0]}
+    place = {"candidates": results.candidates[0]}
     for group_by, source in _CATEGORY_SOURCES.items():
         groups = {
             f"{name} ({size:,} triples)": {**place, "group_by": group_by, "group": name}
@@ -87,9 +87,9 @@ def categories(results: Results, candidates: str | None = None) -> Iterator[Tabl
             yield table_of(results, title, groups, _SIDES)
 
 
-def relations(results: Results, candidates: str | None = None) -> Iterator[Table]:
+def relations(results: Results) -> Iterator[Table]:
     """Yields MRR and Hits@10 of the most frequent relations, without intervals."""
-    candidates = candidates or results.candidates[0]
+    candidates = results.candidates[0]
     sizes = results.groups("relation")
     shown = shorten(list(sizes)[:_MAX_RELATIONS], _WIDEST_NAME)
     columns = [(side, metric) for side in SIDE_TITLES for metric in ("mrr", "hits@10")]

@@ -15,8 +15,8 @@ _PLACE: dict[str, Any] = {"group": str, "step": int, "epoch": (int, float), "sec
 def read_records(path: pathlib.Path) -> list[dict[str, Any]]:
     """Returns the records of a run in the order of their steps; none when there is no file.
 
-    A run that was killed is resumed from its last checkpoint and writes the steps after it once
-    more. The lines of the lost work are left out, and so is a last line that was cut off.
+    A last line that was cut off is left out: a run that is resumed removes it
+    (`RunDirectory.rewind_metrics`), and the work that was lost.
 
     Raises:
         DataError: `FILE:LINE: ...` for another line that is not a record.
@@ -27,7 +27,7 @@ def read_records(path: pathlib.Path) -> list[dict[str, Any]]:
         return []
     except (OSError, ValueError) as error:
         raise DataError(f"Cannot read {path}: {error}. Restore or remove it.") from error
-    return _without_lost_work([_record(line, f"{path}:{n}") for n, line in enumerate(whole, 1)])
+    return [_record(line, f"{path}:{n}") for n, line in enumerate(whole, 1)]
 
 
 def series(records: list[dict[str, Any]], group: str, metric: str) -> np.ndarray:
@@ -48,8 +48,6 @@ def best_record(records: list[dict[str, Any]], best_by: str) -> dict[str, Any] |
 
 
 def _record(line: str, where: str) -> dict[str, Any]:
-    # Where a cut-off line was followed by a resumed run, the first whole record follows on it.
-    line = line[max(line.rfind('{"group"'), 0) :]
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -62,13 +60,3 @@ def _record(line: str, where: str) -> dict[str, Any]:
             f"{where}: expected a record of a run, received {line[:60]!r}. Remove the line."
         )
     return record
-
-
-def _without_lost_work(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    kept: list[dict[str, Any]] = []
-    for record in records:
-        while kept and kept[-1]["step"] > record["step"]:
-            kept.pop()
-        kept.append(record)
-    # Of two records of a group at one step the later one counts.
-    return list({(record["group"], record["step"]): record for record in kept}.values())

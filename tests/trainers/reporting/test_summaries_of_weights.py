@@ -8,11 +8,11 @@ import tensorflow as tf
 
 from quatre_tf import Evaluator, Graph, QuatRE
 from quatre_tf.errors import DataError
+from saved_models.calibrating import with_negatives
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from tests.trainers.reporting.summary_events import read_tensors
 from trainers.reporting.tensorboard import table_norms
-from trainers.reporting.tensorboard.separation import LabelledTriples, area_under_curve
-from trainers.reporting.tensorboard.validation import ValidationSummaries
+from trainers.reporting.tensorboard.validation import ValidationSummaries, area_under_curve
 from trainers.training.config import TrainConfig
 
 
@@ -74,9 +74,11 @@ def test_corrupted_triples_are_unknown():
     train = [("a", "r", "a"), ("c", "r", "b")]
     seen = set()
     for seed in range(20):
-        triples = LabelledTriples(graph_of(train, [("a", "r", "b")]), seed)
-        assert triples.true.tolist() == [[0, 0, 1]]
-        seen.add(tuple(triples.corrupted[0].tolist()))
+        graph = graph_of(train, [("a", "r", "b")])
+        columns = with_negatives(graph, "valid", np.array([0]), 1, seed)
+        true, corrupted = zip(*(ids[0].tolist() for ids in columns), strict=True)
+        assert true == (0, 0, 1)
+        seen.add(corrupted)
     assert seen == {(0, 0, 2), (1, 0, 1)}
 
 
@@ -84,7 +86,7 @@ def test_graph_that_knows_everything_is_named(tmp_path, capsys):
     train = [("a", "r", "a"), ("b", "r", "b"), ("b", "r", "a")]
     graph = graph_of(train, [("a", "r", "b")])
     with pytest.raises(DataError, match="cannot be"):
-        LabelledTriples(graph, seed=1)
+        with_negatives(graph, "valid", np.array([0]), 1, seed=1)
     ValidationSummaries(TrainConfig("g", embedding_dim=1), graph)
     assert "No scores of corrupted triples in TensorBoard" in capsys.readouterr().err
 

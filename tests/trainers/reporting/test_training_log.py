@@ -7,21 +7,25 @@ import pytest
 from quatre_tf.errors import DataError
 from tests.trainers.reporting.log_lines import train_line, valid_line, write_lines
 from trainers.reporting.training_log import TRAIN, VALID, best_record, read_records, series
+from trainers.training.run_directory import RunDirectory
 
 
 def test_resumed_run_counts_lost_work_once(tmp_path):
     """Killed at step 30, resumed from a checkpoint of step 10, with other calls than before."""
     path = tmp_path / "metrics.jsonl"
-    lost = [train_line(20, 9.0), valid_line(20, 0.9), train_line(30, 9.0)]
-    again = [train_line(15, 0.3), valid_line(15, 0.7), train_line(20, 0.2), valid_line(20, 0.6)]
-    write_lines(path, [train_line(10, 0.4), *lost, *again])
+    write_lines(path, [train_line(10, 0.4), train_line(20, 9.0), valid_line(20, 0.9)])
     with path.open("a") as file:
         file.write('{"group": "tr')
+    run = RunDirectory(tmp_path)
+    assert len(read_records(path)) == 3
+    run.rewind_metrics(10)
+    for line in (train_line(15, 0.3), valid_line(15, 0.7), train_line(20, 0.2)):
+        run.append_metrics(line)
     found = read_records(path)
     epochs, losses = series(found, TRAIN, "loss")
     assert epochs.tolist() == [2, 3, 4]
     assert losses.tolist() == [0.4, 0.3, 0.2]
-    assert series(found, VALID, "hits@10").tolist() == [[3, 4], [0.7, 0.6]]
+    assert series(found, VALID, "hits@10").tolist() == [[3], [0.7]]
     assert best_record(found, "hits@10")["step"] == 15
 
 
@@ -33,20 +37,8 @@ def test_best_is_the_validation_whose_weights_were_kept(best_by, step):
     assert best_record([train_line(5)], best_by) is None
 
 
-def test_resumed_at_the_step_it_was_killed_at(tmp_path):
-    """The validation of step 10 was written, its checkpoint was not; step 5 was the last one."""
+def test_a_line_that_is_no_record_is_named(tmp_path):
     path = tmp_path / "metrics.jsonl"
-    first = [train_line(5), train_line(10, 9.0), valid_line(10, 0.9)]
-    write_lines(path, [*first, train_line(10, 0.3), valid_line(10, 0.8)])
-    found = read_records(path)
-    assert [record["step"] for record in found] == [5, 10, 10]
-    assert series(found, VALID, "hits@10").tolist() == [[2], [0.8]]
-
-
-def test_line_cut_off_before_a_resume(tmp_path):
-    path = tmp_path / "metrics.jsonl"
-    path.write_text('{"group": "train", "st' + json.dumps(train_line(5)) + "\n")
-    assert read_records(path) == [train_line(5)]
     path.write_text(json.dumps(train_line(5)) + "\nnonsense\n")
     with pytest.raises(DataError, match=r"metrics\.jsonl:2: expected a record"):
         read_records(path)

@@ -4,6 +4,7 @@ import itertools
 import re
 import sys
 
+import numpy as np
 import tensorflow as tf
 
 from quatre_tf.data.graph import Graph
@@ -12,11 +13,13 @@ from quatre_tf.layers.relation_rotations import RelationRotations
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.breakdowns import Breakdowns
 from quatre_tf.ranking.split_ranks import SplitRanks
+from saved_models.calibrating import with_negatives
 from trainers.reporting.tensorboard import table_norms
-from trainers.reporting.tensorboard.separation import LabelledTriples, area_under_curve
 from trainers.training.config import TrainConfig
 
 NUM_RELATIONS = 20
+# Of the validation split; each is scored beside itself with another head or tail.
+NUM_TRIPLES = 1024
 
 
 class ValidationSummaries:
@@ -31,9 +34,12 @@ class ValidationSummaries:
 
     def __init__(self, config: TrainConfig, graph: Graph):
         self._seed, self._tie_policy, self._graph = config.seed, config.tie_policy, graph
-        self._triples: LabelledTriples | None = None
+        number = min(NUM_TRIPLES, len(graph.valid))
+        rng = np.random.default_rng(config.seed)
+        rows = np.sort(rng.choice(len(graph.valid), number, replace=False))
+        self._triples = None
         try:
-            self._triples = LabelledTriples(graph, config.seed)
+            self._triples = with_negatives(graph, "valid", rows, 1, config.seed)
         except DataError as error:
             print(f"No scores of corrupted triples in TensorBoard: {error}", file=sys.stderr)
 
@@ -65,7 +71,8 @@ class ValidationSummaries:
     def _write_scores(self, model: KGEModel) -> None:
         if self._triples is None:
             return
-        true, corrupted = self._triples.scores(model)
+        scores = model.score_triples(*(ids.reshape(-1) for ids in self._triples))
+        true, corrupted = scores.numpy().reshape(-1, 2).T
         tf.summary.histogram("scores/true", true)
         tf.summary.histogram("scores/corrupted", corrupted)
         tf.summary.scalar("scores/auc", area_under_curve(true, corrupted))
@@ -74,3 +81,18 @@ class ValidationSummaries:
 def _tag_safe(name: str) -> str:
     """Returns a relation's name without what groups or breaks tags, `/` above all."""
     return re.sub(r"[^\w.-]+", ".", name).strip("._")
+
+
+def area_under_curve(true: np.ndarray, corrupted: np.ndarray) -> float:
+    """Returns how often a true triple scores above a corrupted one; equal scores count one half.
+
+    It is the area under the ROC curve (the statistic of Mann and Whitney over the number of pairs).
+
+    Args:
+        true: `[n]` scores, at least one.
+        corrupted: `[m]` scores, at least one.
+    """
+    corrupted = np.sort(corrupted)
+    below = np.searchsorted(corrupted, true, side="left")
+    not_above = np.searchsorted(corrupted, true, side="right")
+    return float((below + not_above).mean() / (2 * len(corrupted)))
