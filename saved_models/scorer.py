@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from quatre_tf.data.candidate_sets import constraint
 from quatre_tf.data.graph import Graph
-from quatre_tf.layers.enumerated_heads import EnumeratedHeads, enumerating_queries
+from quatre_tf.layers.pointwise import EnumeratedHeads, enumerating_queries
 from quatre_tf.layers.score_function import Weights
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.counting import count_better, ranks_from_counts

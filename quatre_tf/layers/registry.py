@@ -37,7 +37,7 @@ SCORE_FUNCTIONS: dict[str, Entry] = {
     "quatre_head": _rotations("quatre_head"),
     "quatre_tail": _rotations("quatre_tail"),
     "distmult": Entry("quatre_tf.layers.bilinear:DistMult", multilinear=True),
-    "complex": Entry("quatre_tf.layers.complex:ComplEx", multilinear=True),
+    "complex": Entry("quatre_tf.layers.bilinear:ComplEx", multilinear=True),
     "rescal": Entry("quatre_tf.layers.bilinear:RESCAL", multilinear=True),
     "autosf": Entry("quatre_tf.layers.autosf:AutoSF", {}, ("structure",), multilinear=True),
     "transe": Entry("quatre_tf.layers.transe:TransE", {}, ("norm",)),

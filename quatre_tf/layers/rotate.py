@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import keras
 import tensorflow as tf
 
-from quatre_tf.layers.complex import multiply
+from quatre_tf.layers.bilinear import multiply
 from quatre_tf.layers.score_function import ScoreFunction
 from quatre_tf.similarities import COMPLEX_MODULUS, EUCLIDEAN, Similarity
 from quatre_tf.validation import check_choice
