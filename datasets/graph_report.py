@@ -11,7 +11,7 @@ from datasets.twins import Twins, leakage, overlaps
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.relation_categories import CATEGORIES, heads_and_tails, relation_categories
-from quatre_tf.data.triple_keys import triple_keys
+from quatre_tf.data.triple_keys import first_occurrences, triple_keys
 from quatre_tf.paths import printable
 
 _QUANTILES = {"min": 0, "25%": 25, "median": 50, "75%": 75, "90%": 90, "99%": 99, "max": 100}
@@ -98,7 +98,7 @@ def _counts(graph: Graph) -> dict[str, int]:
 def _distinct(graph: Graph) -> np.ndarray:
     """Returns the triples of all splits, each once."""
     keys = triple_keys(graph.known, graph.num_entities, graph.num_relations)
-    return graph.known[np.unique(keys, return_index=True)[1]]
+    return graph.known[first_occurrences(keys)]
 
 
 def _degrees(graph: Graph, distinct: np.ndarray) -> dict[str, dict[str, float]]:

@@ -1,1 +1,1 @@
-"""Readers of custom data sets: finding files, delimited text, RDF, gzip."""
+"""Readers of custom data sets: finding files, delimited text, RDF."""

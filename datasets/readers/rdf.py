@@ -6,7 +6,6 @@ parses in Python, at a sixth of the speed.
 
 import array
 import collections
-import contextlib
 import dataclasses
 import io
 import pathlib
@@ -18,10 +17,10 @@ from xml.parsers import expat
 import numpy as np
 import pyarrow as pa
 
-from datasets.readers.gunzip import Gunzip
+from datasets.readers.text_files import open_unpacked
 from datasets.triples import COLUMNS
 from quatre_tf.errors import DataError
-from quatre_tf.paths import check_regular, printable
+from quatre_tf.paths import printable
 
 # By suffix: the name of the format in pyoxigraph.
 FORMATS = {
@@ -111,10 +110,8 @@ def _quads(path: pathlib.Path, rdf_format: Any) -> Iterator[Any]:
 
     lines = None
     try:
-        check_regular(path)
-        with contextlib.ExitStack() as opened:
-            file: Any = Gunzip(path) if path.suffix.lower() == ".gz" else path.open("rb")
-            opened.enter_context(file)
+        with open_unpacked(path) as opened:
+            file: Any = opened
             if rdf_format == pyoxigraph.RdfFormat.RDF_XML:
                 file = lines = _XmlLines(file)
             for quad in pyoxigraph.parse(file, format=rdf_format):

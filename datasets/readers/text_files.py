@@ -1,11 +1,13 @@
 """The bytes of text files, compressed or not, with limits on what is held."""
 
+import gzip
+import os
 import pathlib
 import sys
+import zlib
 from collections.abc import Iterator
-from typing import BinaryIO, cast
+from typing import IO, cast
 
-from datasets.readers.gunzip import Gunzip
 from quatre_tf.errors import DataError
 from quatre_tf.paths import check_regular, user_path
 
@@ -13,6 +15,11 @@ STANDARD_INPUT = pathlib.Path("-")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK_BYTES = 2**20
+# Text compresses to about a tenth, one line repeated forever to a thousandth: a file above this
+# ratio is a decompression bomb or repeats itself hundreds of times.
+_MAX_RATIO = 200
+# Allowed at any ratio.
+_FREE_BYTES = 256 * 2**20
 
 
 def read_bytes(path: str | pathlib.Path) -> bytes:
@@ -29,21 +36,19 @@ def read_bytes(path: str | pathlib.Path) -> bytes:
     try:
         if path == STANDARD_INPUT:
             return b"".join(_text_chunks(sys.stdin.buffer, "standard input"))
-        check_regular(path)
-        if path.suffix.lower() != ".gz":
-            with path.open("rb") as file:
-                # Looked through before it is held: a sparse file has any size.
-                for _ in _text_chunks(file, str(path)):
-                    pass
-                file.seek(0)
-                return file.read()
-        with Gunzip(path) as unpacked:
-            return b"".join(_text_chunks(cast("BinaryIO", unpacked), str(path)))
+        with open_unpacked(path) as file:
+            if isinstance(file, Gunzip):
+                return b"".join(_text_chunks(file, str(path)))
+            # Looked through before it is held: a sparse file has any size.
+            for _ in _text_chunks(file, str(path)):
+                pass
+            file.seek(0)
+            return file.read()
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
-def _text_chunks(file: BinaryIO, origin: str) -> Iterator[bytes]:
+def _text_chunks(file: IO[bytes], origin: str) -> Iterator[bytes]:
     """Yields a file in pieces, up to the first NUL character."""
     line, is_utf_16 = 1, False
     for number, chunk in enumerate(iter(lambda: file.read(_CHUNK_BYTES), b"")):
@@ -65,3 +70,54 @@ def without_mark(data: bytes) -> bytes:
     while data.startswith(BYTE_ORDER_MARK):
         data = data[len(BYTE_ORDER_MARK) :]
     return data
+
+
+def open_unpacked(path: pathlib.Path) -> IO[bytes]:
+    """Opens a file for reading, decompressed when its name ends in .gz.
+
+    Raises:
+        DataError: The file is not a regular one.
+        OSError: It cannot be opened.
+    """
+    check_regular(path)
+    return cast("IO[bytes]", Gunzip(path)) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+class Gunzip(gzip.GzipFile):
+    """A gzip file for reading whose content is bounded, relative to its size.
+
+    Args:
+        path: The file.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
+
+    def __init__(self, path: str | os.PathLike):
+        super().__init__(path, "rb")
+        self._limit = max(_FREE_BYTES, _MAX_RATIO * os.path.getsize(path))
+        self._received = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Returns the next `size` bytes, or all that are left.
+
+        Raises:
+            DataError: It is no gzip file, is damaged, or unpacks to more than the limit.
+        """
+        if size is None or size < 0:
+            return b"".join(iter(lambda: self.read(_CHUNK_BYTES), b""))
+        try:
+            data = super().read(size)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise DataError(
+                f"{self.name}: expected a whole gzip file, received a damaged or truncated one"
+                f" ({error}). Copy or compress it again."
+            ) from error
+        self._received += len(data)
+        if self._received > self._limit:
+            raise DataError(
+                f"{self.name}: expected compressed text, received a file that unpacks to more than"
+                f" {_MAX_RATIO} times its size. If that is right, unpack it yourself (gunzip) and"
+                " name the unpacked file."
+            )
+        return data

@@ -2,10 +2,9 @@ import gzip
 
 import pytest
 
-from datasets.readers import gunzip
-from datasets.readers.gunzip import Gunzip
+from datasets.readers import text_files
 from datasets.readers.rdf import read_rdf
-from datasets.readers.text_files import read_bytes
+from datasets.readers.text_files import Gunzip, read_bytes
 from quatre_tf.errors import DataError
 
 FACT = b"<http://a> <http://b> <http://c> .\n"
@@ -13,7 +12,7 @@ FACT = b"<http://a> <http://b> <http://c> .\n"
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr(gunzip, "_FREE_BYTES", 100_000)
+    monkeypatch.setattr(text_files, "_FREE_BYTES", 100_000)
 
 
 def test_all_at_once_or_in_parts(tmp_path):
@@ -35,7 +34,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, little_memory):
     with Gunzip(path) as file, pytest.raises(DataError):
         file.read()
     # No more than one block beyond what is allowed.
-    assert file._received <= 200 * path.stat().st_size + gunzip._CHUNK_BYTES
+    assert file._received <= 200 * path.stat().st_size + text_files._CHUNK_BYTES
 
 
 @pytest.mark.parametrize("damage", [lambda d: d[:-9], lambda d: d[:15], lambda d: b"PK\3\4"])

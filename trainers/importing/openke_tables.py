@@ -9,12 +9,13 @@ import numpy as np
 from quatre_tf.errors import DataError
 
 # github.com/daiquocnguyen/QuatRE, models/QuatRE.py: tables [rows, 4n], each row [r | i | j | k].
-_ENTITIES, _RELATIONS = "ent_embeddings.weight", "rel_embeddings.weight"
-_HEAD_ROTATION, _TAIL_ROTATION = "Whr.weight", "Wtr.weight"
-_QUATRE_KEYS = (_ENTITIES, _RELATIONS, _HEAD_ROTATION, _TAIL_ROTATION)
-_QUATRE_NAMES = dict(
-    zip(_QUATRE_KEYS, ("entity", "relation", "head_rotation", "tail_rotation"), strict=True)
-)
+_QUATRE_NAMES = {
+    "ent_embeddings.weight": "entity",
+    "rel_embeddings.weight": "relation",
+    "Whr.weight": "head_rotation",
+    "Wtr.weight": "tail_rotation",
+}
+_QUATRE_KEYS = tuple(_QUATRE_NAMES)
 # github.com/cheungdaven/QuatE, models/QuatE.py: a table [rows, n] a component, s x y z for our
 # r i j k; its product and normalisation are those of QuatRE.
 _QUATE_ENTITIES = tuple(f"emb_{component}_a.weight" for component in "sxyz")
@@ -55,7 +56,17 @@ def embeddings_of(weights: Mapping[str, np.ndarray], path: pathlib.Path) -> Embe
             finite.
     """
     is_quate = not weights.keys().isdisjoint(_QUATE_KEYS)
-    keys = _keys_of_quate(weights, path) if is_quate else _keys_of_quatre(weights, path)
+    keys = _QUATE_KEYS if is_quate else tuple(key for key in _QUATRE_KEYS if key in weights)
+    missing = [key for key in (keys if is_quate else _QUATRE_KEYS[:2]) if key not in weights]
+    # Without any rotation it is not QuatRE, perhaps TransE.
+    if not is_quate and weights.keys().isdisjoint(_QUATRE_KEYS[2:]):
+        missing.append(" or ".join(_QUATRE_KEYS[2:]))
+    if missing:
+        raise DataError(
+            f"{path}: {', '.join(missing)} missing. Expected the tables of QuatRE "
+            f"({', '.join(_QUATRE_KEYS)}; one of the last two may be missing) or of QuatE "
+            f"({', '.join(_QUATE_KEYS)}), received {', '.join(weights) or 'none'}."
+        )
     unknown = sorted(weights.keys() - set(keys) - _UNUSED_KEYS)
     if unknown:
         raise DataError(
@@ -71,31 +82,6 @@ def embeddings_of(weights: Mapping[str, np.ndarray], path: pathlib.Path) -> Embe
     return Embeddings(variant, {_QUATRE_NAMES[key]: weights[key] for key in keys}, keys)
 
 
-def _keys_of_quatre(weights: Mapping[str, np.ndarray], path: pathlib.Path) -> tuple[str, ...]:
-    """Returns the keys that are there; without any rotation it is not QuatRE, perhaps TransE."""
-    missing = [key for key in (_ENTITIES, _RELATIONS) if key not in weights]
-    if weights.keys().isdisjoint((_HEAD_ROTATION, _TAIL_ROTATION)):
-        missing.append(f"{_HEAD_ROTATION} or {_TAIL_ROTATION}")
-    _check_none(missing, weights, path)
-    return tuple(key for key in _QUATRE_KEYS if key in weights)
-
-
-def _keys_of_quate(weights: Mapping[str, np.ndarray], path: pathlib.Path) -> tuple[str, ...]:
-    _check_none([key for key in _QUATE_KEYS if key not in weights], weights, path)
-    return _QUATE_KEYS
-
-
-def _check_none(
-    missing: Sequence[str], weights: Mapping[str, np.ndarray], path: pathlib.Path
-) -> None:
-    if missing:
-        raise DataError(
-            f"{path}: {', '.join(missing)} missing. Expected the tables of QuatRE "
-            f"({', '.join(_QUATRE_KEYS)}; one of the last two may be missing) or of QuatE "
-            f"({', '.join(_QUATE_KEYS)}), received {', '.join(weights) or 'none'}."
-        )
-
-
 def _check_tables(
     weights: Mapping[str, np.ndarray], keys: Sequence[str], path: pathlib.Path
 ) -> None:
@@ -106,7 +92,7 @@ def _check_tables(
     widths = {weights[key].shape[1] for key in keys}
     if len(widths) > 1 or 0 in widths:
         raise DataError(f"{path}: expected tables of one width, received {shapes}.")
-    if keys[0] == _ENTITIES and widths.pop() % 4:
+    if keys[0] in _QUATRE_NAMES and widths.pop() % 4:
         raise DataError(
             f"{path}: expected a width divisible by 4, [r | i | j | k], received {shapes}."
         )

@@ -13,6 +13,8 @@ TITLES = {
     "floats_per_entity": "floats per entity",
     "minutes": "minutes",
 }
+# Of charts, and of the metric that chooses the best weights.
+LONG_TITLES = {"mrr": "MRR", "hits@10": "Hits@10"}
 SIDE_TITLES = {"both": "heads and tails", "head": "heads", "tail": "tails"}
 _DECIMALS = {"mr": 1, "parameters": 0, "floats_per_entity": 0, "minutes": 1}
 _ELLIPSIS = "…"

@@ -101,10 +101,6 @@ class Controller:
         return self.step / self._trainer.recipe.steps_per_epoch
 
     @property
-    def _best_epoch(self) -> float:
-        return int(self._state.best_step.numpy()) / self._trainer.recipe.steps_per_epoch
-
-    @property
     def _steps_to_go(self) -> int:
         return self._plan.steps_to_go(self.step, self._clock.seconds)
 
@@ -143,9 +139,11 @@ class Controller:
                     self._save()
                 raise
         if self._out_of_patience():
+            best = int(self._state.best_step.numpy()) / self._trainer.recipe.steps_per_epoch
             print(
-                f"Stopped early: no better validation {self._best_name} in "
-                f"{self._config.patience} validations. Best: epoch {self._best_epoch:g}."
+                f"Stopped early: no better validation "
+                f"{formatting.LONG_TITLES[self._config.best_by]} in {self._config.patience} "
+                f"validations. Best: epoch {best:g}."
             )
 
     def _take_turn(self, on_validation: OnValidation, bar: TrainingBar) -> bool:
@@ -170,10 +168,6 @@ class Controller:
         last_step = self._plan.last_step(self.step, self._clock.seconds)
         self._trainer.last_step.assign(max(last_step, 1))
         return last_step
-
-    @property
-    def _best_name(self) -> str:
-        return {"hits@10": "Hits@10", "mrr": "MRR"}[self._config.best_by]
 
     def _train_call(self, remaining: int, bar: TrainingBar) -> None:
         # Calls of equal length: the mean loss of a last call of a few steps would be a spike.

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from quatre_tf.ranking.results import Results
+from trainers.reporting.formatting import LONG_TITLES
 from trainers.reporting.html_report import pictures
 
-TITLES = {"mrr": "MRR", "hits@10": "Hits@10"}
 # Vertical distance between the points of two runs; rows are 1 apart.
 _GAP = 0.3
 
@@ -21,7 +21,7 @@ def draw_metrics(
     results: Results,
     rows: Sequence[tuple[str, Mapping[str, Any] | None]],
     path: pathlib.Path,
-    metrics: Sequence[str] = tuple(TITLES),
+    metrics: Sequence[str] = tuple(LONG_TITLES),
 ) -> None:
     """Draws metrics with their intervals, an axis per metric.
 
@@ -39,7 +39,7 @@ def draw_metrics(
         for axis, metric in zip(grid[0], metrics, strict=True):
             for run, offset, color in zip(runs, offsets, pictures.PALETTE, strict=False):
                 _draw_points(axis, _values(results, rows, metric, run), offset, color)
-            axis.set_xlabel(TITLES[metric])
+            axis.set_xlabel(LONG_TITLES[metric])
             axis.set_ylim(len(rows) - 0.4, -0.6)
             axis.set_yticks(range(len(rows)), [""] * len(rows))
             axis.tick_params(axis="y", length=0)

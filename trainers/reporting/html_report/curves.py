@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from trainers.reporting.formatting import LONG_TITLES
 from trainers.reporting.html_report import pictures
 from trainers.reporting.runs import ReportedRun
 from trainers.reporting.training_log import SAMPLE, TRAIN, VALID, series
 
-_VALIDATION = {"mrr": "MRR", "hits@10": "Hits@10"}
 _SAMPLE_STYLE: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 3.5, "alpha": 0.6}
 _BEST_STYLE: dict[str, Any] = {
     "linestyle": "",
@@ -38,9 +38,9 @@ def draw_curves(runs: Mapping[str, ReportedRun], path: pathlib.Path) -> None:
         axes = grid[0]
         for color, run in zip(pictures.PALETTE, runs.values(), strict=False):
             _draw_loss(axes[0], run, color)
-            for axis, metric in zip(axes[1:], _VALIDATION, strict=True):
+            for axis, metric in zip(axes[1:], LONG_TITLES, strict=True):
                 _draw_validation(axis, run, metric, color)
-        titles = ["Training loss", *(f"Validation {metric}" for metric in _VALIDATION.values())]
+        titles = ["Training loss", *(f"Validation {metric}" for metric in LONG_TITLES.values())]
         for axis, title in zip(axes, titles, strict=True):
             _label(axis, title)
         axes[0].set_ylabel("Loss per triple")
