@@ -8,7 +8,6 @@ import csv
 import functools
 import itertools
 import pathlib
-import sys
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
@@ -27,7 +26,7 @@ from quatre_tf.errors import DataError
 # What no name may hold, because a line of a split file could not.
 _UNWRITABLE = "[\t\n\r\x00]"
 # A name may have any length.
-csv.field_size_limit(sys.maxsize)
+csv.field_size_limit(2**31 - 1)
 
 
 def read_columns(
