@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import cast
 
 import tensorflow as tf
 
@@ -27,28 +27,14 @@ from trainers.training.config import TrainConfig
 _QUERIES_PER_STEP = 1000
 
 
-class Recipe(Protocol):
-    """Batches and objective, bound to a graph and its settings.
+class PaperRecipe:
+    """As the reference implementation: `quatre_tf.objectives.sampled_logistic`.
 
     Attributes:
         steps_per_epoch: Steps that are called an epoch.
         triples_per_step: Training triples that a step learns from, on average.
         description: What a step holds, for people.
     """
-
-    steps_per_epoch: int
-    triples_per_step: float
-    description: str
-
-    def batches(self) -> Batches:
-        """Returns the batches of training; each is for all replicas together."""
-
-    def objective(self, model: KGEModel, batch: dict[str, tf.Tensor]) -> Objective:
-        """Returns the objective of a replica's batch; they add up over the replicas."""
-
-
-class PaperRecipe:
-    """As the reference implementation: `quatre_tf.objectives.sampled_logistic`."""
 
     def __init__(self, config: TrainConfig, graph: Graph, num_replicas: int):
         self._config, self._graph = config, graph
@@ -59,7 +45,7 @@ class PaperRecipe:
         self.description = f"{self._batch_size} positives x {config.num_negatives} negatives"
 
     def batches(self) -> Batches:
-        """Positives with their corruptions."""
+        """Returns the batches of training; each is for all replicas together."""
         return TripleBatches(
             self._graph,
             batch_size=self._batch_size,
@@ -69,7 +55,7 @@ class PaperRecipe:
         )
 
     def objective(self, model: KGEModel, batch: dict[str, tf.Tensor]) -> Objective:
-        """The mean logistic loss and the batch L2."""
+        """Returns the objective of a replica's batch; they add up over the replicas."""
         return sampled_logistic_objective(
             model,
             SampledBatch(**batch),
@@ -78,8 +64,12 @@ class PaperRecipe:
         )
 
 
-class StrongRecipe:
-    """Softmax over all entities with N3: `quatre_tf.objectives.candidate_softmax`."""
+class QueryRecipe:
+    """A softmax or RotatE's loss over distinct queries with all their answers.
+
+    `strong` has all entities as candidates (`quatre_tf.objectives.candidate_softmax`), the others a
+    sample (`sampled_softmax` and `self_adversarial`). Attributes are those of `PaperRecipe`.
+    """
 
     def __init__(self, config: TrainConfig, graph: Graph, num_replicas: int):
         self._queries, self._seed = Queries(graph), config.seed
@@ -92,15 +82,22 @@ class StrongRecipe:
             relation_prediction=config.relation_prediction,
             compute_dtype=tf.as_dtype(config.compute_dtype),
         )
-        self._num_candidates = 0
+        self._objective: Callable[..., Objective] = _OBJECTIVES[config.recipe]
+        if config.recipe == "self_adversarial":
+            given = {"margin": config.margin, "temperature": config.temperature}
+            self._objective = functools.partial(self._objective, **given)
+        self._num_candidates, candidates = 0, f"{graph.num_entities:,}"
+        if config.recipe != "strong":
+            self._num_candidates = min(config.num_candidates, graph.num_entities)
+            candidates = f"{self._num_candidates:,} sampled"
         self.steps_per_epoch = config.steps_per_epoch or len(self._queries) // self._batch_size
         self._targets_per_step = len(self._queries.targets) / len(self._queries) * self._batch_size
         # Each triple is a target twice, as a tail and as a head.
         self.triples_per_step = self._targets_per_step / 2
-        self.description = f"{self._batch_size:,} queries x {graph.num_entities:,} candidates"
+        self.description = f"{self._batch_size:,} queries x {candidates} candidates"
 
     def batches(self) -> Batches:
-        """Distinct queries with all their answers."""
+        """Returns the batches of training; each is for all replicas together."""
         return QueryBatches(
             self._queries,
             batch_size=self._batch_size,
@@ -109,43 +106,16 @@ class StrongRecipe:
         )
 
     def objective(self, model: KGEModel, batch: dict[str, tf.Tensor]) -> Objective:
-        """The mean over targets of cross-entropy and N3."""
-        return candidate_softmax_objective(
-            model, QueryBatch(**batch), self._options, num_targets=self._targets_per_step
-        )
-
-
-class SampledRecipe(StrongRecipe):
-    """The strong recipe's objective, estimated: `quatre_tf.objectives.sampled_softmax`."""
-
-    def __init__(self, config: TrainConfig, graph: Graph, num_replicas: int):
-        super().__init__(config, graph, num_replicas)
-        self._num_candidates = min(config.num_candidates, graph.num_entities)
-        self.description = (
-            f"{self._batch_size:,} queries x {self._num_candidates:,} sampled candidates"
-        )
-        self._objective: Callable[..., Any] = sampled_softmax_objective
-
-    def objective(self, model: KGEModel, batch: dict[str, tf.Tensor]) -> Objective:
-        """The mean over targets of the recipe's loss on sampled candidates, and of N3."""
-        queries = dict(batch)
-        candidates = Candidates(queries.pop("candidates"), queries.pop("hits"))
+        """Returns the objective of a replica's batch; they add up over the replicas."""
+        queries, sample = dict(batch), []
+        if self._num_candidates:
+            sample = [Candidates(queries.pop("candidates"), queries.pop("hits"))]
         return self._objective(
             model,
             QueryBatch(**queries),
-            candidates,
+            *sample,
             self._options,
             num_targets=self._targets_per_step,
-        )
-
-
-class SelfAdversarialRecipe(SampledRecipe):
-    """RotatE's loss over sampled candidates: `quatre_tf.objectives.self_adversarial`."""
-
-    def __init__(self, config: TrainConfig, graph: Graph, num_replicas: int):
-        super().__init__(config, graph, num_replicas)
-        self._objective = functools.partial(
-            self_adversarial_objective, margin=config.margin, temperature=config.temperature
         )
 
 
@@ -157,9 +127,13 @@ def _check_enough(batch_size: int, num_replicas: int) -> None:
         )
 
 
+_OBJECTIVES: dict[str, Callable[..., Objective]] = {
+    "strong": candidate_softmax_objective,
+    "sampled": sampled_softmax_objective,
+    "self_adversarial": self_adversarial_objective,
+}
+Recipe = PaperRecipe | QueryRecipe
 RECIPES: dict[str, Callable[[TrainConfig, Graph, int], Recipe]] = {
     "paper": PaperRecipe,
-    "strong": StrongRecipe,
-    "sampled": SampledRecipe,
-    "self_adversarial": SelfAdversarialRecipe,
+    **dict.fromkeys(_OBJECTIVES, QueryRecipe),
 }
