@@ -9,10 +9,9 @@ from tensorboard.plugins.hparams import api
 from quatre_tf.ranking.results import METRICS
 from trainers.reporting.formatting import TITLES
 from trainers.reporting.tensorboard.final import write_hparams
-from trainers.training.run_directory import RunDirectory
 from trainers.training.setting import Choices, LogUniform
 from trainers.tuning.plan import Search
-from trainers.tuning.trials import Result
+from trainers.tuning.trials import TrialRun
 
 
 def declare_experiment(search: Search, output: pathlib.Path) -> None:
@@ -29,11 +28,11 @@ def declare_experiment(search: Search, output: pathlib.Path) -> None:
         api.hparams_config(hparams, metrics)
 
 
-def write_row(result: Result) -> None:
+def write_row(result: TrialRun) -> None:
     """Makes a run a row of the dashboard, with its best validation."""
     best = result.best or {}
     write_hparams(
-        RunDirectory(result.path),
+        result.directory,
         result.config,
         {_tag(name): best[name] for name in METRICS if name in best},
     )

@@ -12,6 +12,7 @@ import keras
 from quatre_tf.atomic_files import write_text
 from quatre_tf.errors import TrainingError
 from trainers.reporting.rendering import write_csv
+from trainers.reporting.training_log import VALID
 from trainers.training.fitting import train
 from trainers.training.run_directory import (
     RunDirectory,
@@ -24,13 +25,13 @@ from trainers.tuning import table as tables
 from trainers.tuning.budget import Budget
 from trainers.tuning.plan import Search
 from trainers.tuning.study import ask_trials
-from trainers.tuning.trials import COMPLETED, FAILED, PRUNED, UNFINISHED, Result, TrialRun
+from trainers.tuning.trials import COMPLETED, FAILED, PRUNED, UNFINISHED, TrialRun
 
 # Takes the epoch and the value of a validation; says whether another trial's time is better spent.
 IsPruned = Callable[[float, float], bool]
 
 
-def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[Result]:
+def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[TrialRun]:
     """Trains what is not there yet, and writes `output`/trials.csv and `output`/best.json.
 
     Each run is a run directory of its own in `output`. A finished one is read, an interrupted one
@@ -51,7 +52,9 @@ def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[Res
     trials = ask_trials(search)
     # Every run that the search may train.
     runs = {
-        (number, seed): TrialRun(output, number, search.config(trial.point, seed))
+        (number, seed): TrialRun.read(
+            output / f"trial-{number:03d}-seed{seed}", number, search.config(trial.point, seed)
+        )
         for number, trial in enumerate(trials, start=1)
         for seed in search.seeds
     }
@@ -62,7 +65,7 @@ def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[Res
     check_one_graph(directories)
     output.mkdir(parents=True, exist_ok=True)
     dashboard.declare_experiment(search, output)
-    spent = sum(run.result().seconds for run in runs.values())
+    spent = sum(run.seconds for run in runs.values())
     series = _Series(search, output, directories, Budget(search.budget_minutes, spent), sources)
     first, *others = search.seeds
     for number, trial in enumerate(trials, start=1):
@@ -93,24 +96,26 @@ class _Series:
     directories: Sequence[RunDirectory]
     budget: Budget
     sources: Mapping[str, Any]
-    results: list[Result] = dataclasses.field(default_factory=list)
+    results: list[TrialRun] = dataclasses.field(default_factory=list)
 
     def finish(self, run: TrialRun, title: str, is_pruned: IsPruned, followers: int = 0) -> bool:
         """Trains a run until it is over, or the time is; returns whether it is over."""
         best_by = run.config.best_by
         # Validations of earlier sessions had their time.
-        judged = [is_pruned(record["epoch"], record[best_by]) for record in run.validations]
+        validations = [record for record in run.records if record["group"] == VALID]
+        judged = [is_pruned(record["epoch"], record[best_by]) for record in validations]
         if run.state == UNFINISHED and self._has_time(run, followers):
-            name = run.directory.path.name
-            print(f"\n{title} {name}: {run.describe(self.search.space)}", flush=True)
+            settings = (f"{name}={getattr(run.config, name):g}" for name in self.search.space)
+            print(f"\n{title} {run.path.name}: {', '.join(settings)}", flush=True)
             state, message = (PRUNED, "") if any(judged) else self._train(run, is_pruned)
             if state != UNFINISHED:
                 run.end(state, message)
-            print(f"{name}: {state}. {message}".rstrip(), flush=True)
+            print(f"{run.path.name}: {state}. {message}".rstrip(), flush=True)
             check_one_graph(self.directories)
-            dashboard.write_row(run.result())
+            run = TrialRun.read(run.path, run.number, run.config)
+            dashboard.write_row(run)
         if run.directory.has_run:
-            self._note(run.result())
+            self._note(run)
         return run.state != UNFINISHED
 
     def _train(self, run: TrialRun, is_pruned: IsPruned) -> tuple[str, str]:
@@ -126,9 +131,9 @@ class _Series:
             return state == COMPLETED
 
         drop_unless_resumable(run.directory)
-        resume, path = run.directory.has_run, run.directory.path
+        resume = run.directory.has_run
         try:
-            train(run.config, path, resume=resume, on_validation=goes_on, **self.sources)
+            train(run.config, run.path, resume=resume, on_validation=goes_on, **self.sources)
         except TrainingError as error:
             return FAILED, str(error)
         finally:
@@ -140,7 +145,7 @@ class _Series:
             return not self.budget.is_over
         return self.budget.has_time(followers)
 
-    def _note(self, result: Result) -> None:
+    def _note(self, result: TrialRun) -> None:
         self.results.append(result)
         if result.state == COMPLETED:
             self.budget.saw_completed(result.seconds)

@@ -12,16 +12,16 @@ from trainers.reporting import formatting
 from trainers.reporting.rendering import Table, as_text
 from trainers.training.config import TrainConfig
 from trainers.tuning.plan import Search
-from trainers.tuning.trials import COMPLETED, Result
+from trainers.tuning.trials import COMPLETED, TrialRun
 
 
-def best_trials(results: Sequence[Result], seed: int) -> list[Result]:
+def best_trials(results: Sequence[TrialRun], seed: int) -> list[TrialRun]:
     """Returns the completed runs with a seed, the best first."""
     completed = [r for r in results if r.state == COMPLETED and r.config.seed == seed]
     return sorted(completed, key=lambda result: -result.value)
 
 
-def csv_row(search: Search, result: Result) -> dict[str, Any]:
+def csv_row(search: Search, result: TrialRun) -> dict[str, Any]:
     """Returns a row of trials.csv: settings that vary, how it ended, and its best validation."""
     best = result.best or {}
     return {
@@ -37,7 +37,7 @@ def csv_row(search: Search, result: Result) -> dict[str, Any]:
     }
 
 
-def summarize(search: Search, results: Sequence[Result]) -> dict[str, Any]:
+def summarize(search: Search, results: Sequence[TrialRun]) -> dict[str, Any]:
     """Returns the configurations that were completed, the best first; what best.json holds.
 
     Those judged over more seeds come first, and of those the one with the higher mean.
@@ -60,7 +60,7 @@ def summarize(search: Search, results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def _standing(search: Search, first: Result, results: Sequence[Result]) -> dict[str, Any]:
+def _standing(search: Search, first: TrialRun, results: Sequence[TrialRun]) -> dict[str, Any]:
     runs = [r for r in results if r.number == first.number and r.state == COMPLETED]
     values = {str(run.config.seed): run.value for run in runs}
     return {
@@ -75,7 +75,7 @@ def _standing(search: Search, first: Result, results: Sequence[Result]) -> dict[
     }
 
 
-def search_text(search: Search, results: Sequence[Result]) -> str:
+def search_text(search: Search, results: Sequence[TrialRun]) -> str:
     """Returns all runs, the completed trials over the seeds, and what to do with the best."""
     summary = summarize(search, results)
     best_by = formatting.TITLES[summary["best_by"]]
@@ -88,7 +88,7 @@ def search_text(search: Search, results: Sequence[Result]) -> str:
     return "\n\n".join([*parts, _winner_text(summary)])
 
 
-def _row(search: Search, result: Result) -> list[str]:
+def _row(search: Search, result: TrialRun) -> list[str]:
     settings = (f"{value:g}" for value in _settings(search, result.config).values())
     value = f"{result.value:.4f}" if result.best else "-"
     ended = [result.state, f"{result.epochs:g}", formatting.duration(result.seconds)]

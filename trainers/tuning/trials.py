@@ -4,21 +4,22 @@ import dataclasses
 import json
 import pathlib
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from quatre_tf.atomic_files import write_text
 from quatre_tf.paths import BEST_MODEL
-from trainers.reporting.training_log import VALID, best_record, read_records
+from trainers.reporting.training_log import best_record, read_records
 from trainers.training.config import TrainConfig
 from trainers.training.run_directory import RunDirectory
 
 COMPLETED, PRUNED, FAILED, UNFINISHED = "completed", "pruned", "failed", "unfinished"
+_STATE = "trial.json"
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
-    """What a run of a search reached.
+class TrialRun:
+    """A run of a search as it was read: a run directory, and trial.json in it once it is over.
 
     Attributes:
         number: Of its configuration, from 1.
@@ -26,81 +27,52 @@ class Result:
         config: Its settings.
         state: `"completed"`: trained to its end, or until patience ran out; `"pruned"`: ended by
             successive halving; `"failed"`: training collapsed; `"unfinished"`: to be resumed.
-        epochs: Epochs done.
-        seconds: Wall time.
-        best: The validation that `config.best_by` chooses, a record of metrics.jsonl; None before
-            the first.
+        records: Of metrics.jsonl.
     """
 
     number: int
     path: pathlib.Path
     config: TrainConfig
     state: str
-    epochs: float
-    seconds: float
-    best: Mapping[str, Any] | None
+    records: list[dict[str, Any]]
+
+    @classmethod
+    def read(cls, path: pathlib.Path, number: int, config: TrainConfig) -> "TrialRun":
+        """Reads a run, which may not have begun."""
+        file = path / _STATE
+        state = json.loads(file.read_text(encoding="utf-8"))["state"] if file.exists() else None
+        records = read_records(RunDirectory(path).metrics_file)
+        return cls(number, path, config, state or UNFINISHED, records)
+
+    @property
+    def directory(self) -> RunDirectory:
+        """Its paths."""
+        return RunDirectory(self.path)
+
+    @property
+    def epochs(self) -> float:
+        """Epochs done."""
+        return self.records[-1]["epoch"] if self.records else 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Wall time."""
+        return self.records[-1]["seconds"] if self.records else 0.0
+
+    @property
+    def best(self) -> Mapping[str, Any] | None:
+        """The validation that `config.best_by` chooses, a record; None before the first."""
+        return best_record(self.records, self.config.best_by)
 
     @property
     def value(self) -> float:
         """What the search wants to be high; minus infinity before the first validation."""
         return self.best[self.config.best_by] if self.best else -float("inf")
 
-
-class TrialRun:
-    """A run of a search: an ordinary run directory, and trial.json in it once it is over.
-
-    Args:
-        output: The folder of the search.
-        number: Of the configuration, from 1.
-        config: The settings.
-    """
-
-    def __init__(self, output: pathlib.Path, number: int, config: TrainConfig):
-        self.number, self.config = number, config
-        self.directory = RunDirectory(output / f"trial-{number:03d}-seed{config.seed}")
-        self._state_file = self.directory.path / "trial.json"
-
-    @property
-    def state(self) -> str:
-        """How it ended, or `"unfinished"`."""
-        if not self._state_file.exists():
-            return UNFINISHED
-        return json.loads(self._state_file.read_text(encoding="utf-8"))["state"]
-
-    def describe(self, names: Iterable[str]) -> str:
-        """Returns its values of some settings, for people."""
-        return ", ".join(f"{name}={getattr(self.config, name):g}" for name in names)
-
-    @property
-    def validations(self) -> list[dict[str, Any]]:
-        """Its validations so far, as in metrics.jsonl."""
-        records = read_records(self.directory.metrics_file)
-        return [record for record in records if record["group"] == VALID]
-
-    def end(self, state: str, message: str = "") -> None:
-        """Notes how the run ended; of one that was not completed, the weights are removed.
-
-        Args:
-            state: How, as in `Result`.
-            message: Why.
-        """
-        text = json.dumps({"state": state, "message": message}) + "\n"
+    def end(self, state: str, message: str) -> None:
+        """Notes how the run ended, and why; of one that was not completed, weights are removed."""
         # A run that is over is never trained again.
-        write_text(self._state_file, text)
+        write_text(self.path / _STATE, json.dumps({"state": state, "message": message}) + "\n")
         if state != COMPLETED:
-            for weights in (self.directory.checkpoints, self.directory.path / BEST_MODEL.parent):
+            for weights in (self.directory.checkpoints, self.path / BEST_MODEL.parent):
                 shutil.rmtree(weights, ignore_errors=True)
-
-    def result(self) -> Result:
-        """Reads what it reached."""
-        records = read_records(self.directory.metrics_file)
-        last = records[-1] if records else {"epoch": 0.0, "seconds": 0.0}
-        return Result(
-            self.number,
-            self.directory.path,
-            self.config,
-            self.state,
-            last["epoch"],
-            last["seconds"],
-            best_record(records, self.config.best_by),
-        )
