@@ -7,7 +7,7 @@ import os
 import pathlib
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -63,13 +63,6 @@ class Imported:
         )
 
 
-class Names(NamedTuple):
-    """The names of the rows of tables, and the file that holds them."""
-
-    names: Sequence[str]
-    path: pathlib.Path
-
-
 def import_openke(
     weights: pathlib.Path,
     dataset: str,
@@ -96,7 +89,7 @@ def import_openke(
         DataError: A file is not what it should be, or the files are not of this graph.
     """
     _check_fresh(RunDirectory(run_dir))
-    names = [Names(openke_files.read_ids(path), path) for path in (entity2id, relation2id)]
+    names = [(openke_files.read_ids(path), path) for path in (entity2id, relation2id)]
     # Before the weights, which may take long to read.
     graph, rows = _match(dataset, names, data)
     found = embeddings_of(openke_files.read_weights(weights), weights)
@@ -139,15 +132,18 @@ def import_embeddings(
             f"{path} must hold `entity_names` and `relation_names`, or --entity_names and "
             "--relation_names name files with a name for each row."
         )
-    graph, rows = _match(dataset, list(map(Names, found, names or (path, path))), data)
+    graph, rows = _match(dataset, list(zip(found, names or (path, path), strict=True)), data)
     config = _config(dataset, settings, arrays, path)
     return _write(run_dir, config, graph, arrays, rows, (path, *names), list(arrays))
 
 
 def _match(
-    dataset: str, names: Sequence[Names], data: Mapping[str, Any]
+    dataset: str, names: Sequence[tuple[Sequence[str], pathlib.Path]], data: Mapping[str, Any]
 ) -> tuple[Graph, list[np.ndarray]]:
-    """Returns the graph, and the row of each of its entities and of its relations."""
+    """Returns the graph, and the row of each of its entities and of its relations.
+
+    `names` are those of the rows of tables, with the file that holds them.
+    """
     graph = catalog.load(dataset, **data)
     vocabularies = graph.entities, graph.relations
     return graph, [
