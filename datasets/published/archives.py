@@ -68,8 +68,8 @@ def extract_splits(benchmark: Benchmark, archive: bytes, origin: str) -> dict[st
     """
     try:
         members = _members(archive)
-    # ValueError: a header field that should be a number and is not.
-    except (OSError, EOFError, zlib.error, tarfile.TarError, ValueError) as error:
+    # The last two: a header field that should be a number and is none, or too large a one.
+    except (OSError, EOFError, zlib.error, tarfile.TarError, ValueError, OverflowError) as error:
         problem = f"not a whole .tar.gz archive ({error})"
         raise _wrong_archive(benchmark, archive, origin, problem) from error
     contents = {hashlib.sha256(content).hexdigest(): content for content in members.values()}

@@ -1,6 +1,5 @@
 """Human-readable labels of entities whose names are identifiers ("/m/0100mt": "El Paso")."""
 
-import codecs
 import pathlib
 from collections.abc import Mapping
 
@@ -20,10 +19,12 @@ def read_labels(path: str | pathlib.Path) -> dict[str, str]:
         data = pathlib.Path(path).read_bytes()
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror or error}.") from error
-    lines = data.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n").split(b"\n")
+    lines = data.rstrip(b"\r\n").split(b"\n")
     for number, line in enumerate(lines, start=1):
         try:
-            name, label = line.decode("utf-8").removesuffix("\r").split("\t")
+            # Files that were joined have a byte order mark at each seam.
+            text = line.decode("utf-8").lstrip("\ufeff")
+            name, label = text.removesuffix("\r").split("\t")
         except ValueError as error:
             raise DataError(
                 f"{path}:{number}: expected a name, a TAB and a label in UTF-8,"

@@ -39,6 +39,7 @@ compressed = mutated(st.sampled_from(TARS)).map(gzip.compress)
 @fuzz()
 @given(archive=compressed | mutated(st.sampled_from(TARS).map(gzip.compress)))
 @example(archive=gzip.compress(TARS[0].replace(b"15 comment=x", b"15 size=abcde")))
+@example(archive=gzip.compress(TARS[0].replace(b"13 comment=x\n20 path=tra", b"9" * 19 + b" a=xx")))
 def test_archives(archive):
     splits, refusal = attempt(extract_splits, BENCHMARK, archive, "here")
     if refusal:

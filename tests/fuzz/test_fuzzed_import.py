@@ -98,7 +98,11 @@ def plain_ids(data):
         numbers = [count, *found.values()]
     except ValueError:
         return None
-    if not all(n.isdigit() and len(n) < 19 for n in numbers) or int(count) != len(entries):
+    if (
+        b"\0" in data
+        or not all(n.isdigit() and len(n) < 19 for n in numbers)
+        or int(count) != len(entries)
+    ):
         return None
     ordered = {int(position): name for name, position in found.items()}
     if sorted(ordered) != list(range(len(entries))):
@@ -109,6 +113,7 @@ def plain_ids(data):
 @fuzz()
 @given(data=mutated(id_files()) | st.binary(max_size=20))
 @example(data=b"9" * 5000 + b"\n")
+@example(data=b"1\n\x00a\t0\n")
 @example(data=b"1\na\t" + b"9" * 5000 + b"\n")
 def test_names_with_ids(data, tmp_path):
     path = tmp_path / "entity2id.txt"

@@ -48,7 +48,7 @@ def formats(draw):
 
 def plain_columns(data, layout, strip):
     """Returns rows of names, or None where a row does not fit."""
-    text = io.StringIO(data.decode("utf-8").lstrip("\ufeff"), newline="")
+    text = io.StringIO(data.decode("utf-8", errors="replace").lstrip("\ufeff"), newline="")
     quoting = csv.QUOTE_NONE if layout.delimiter == "\t" else csv.QUOTE_MINIMAL
     read = [row for row in csv.reader(text, delimiter=layout.delimiter, quoting=quoting) if row]
     found = []
@@ -68,6 +68,7 @@ def plain_columns(data, layout, strip):
 @example(data=b'a\ta\t";"""\na\ta\ta\n";"""\t";"""\n', known=Format())
 @example(data=b"\nhead,relation,tail\na,r,b\n", known=Format())
 @example(data="a,\u00a0,b\nc,r,d\n".encode(), known=Format(strip=True))
+@example(data=b"head\tead\trelation\t\x80tail\n", known=Format("\t", ["1", "2", "3"], False))
 def test_delimited_text(data, known, tmp_path):
     path = tmp_path / "facts.csv"
     path.write_bytes(data)

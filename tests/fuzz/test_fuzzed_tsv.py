@@ -71,9 +71,10 @@ pairs = st.tuples(odd, odd).map("\t".join)
 
 def plain_labels(data):
     found = {}
-    for line in bare(data).split(b"\n"):
+    for line in data.rstrip(b"\r\n").split(b"\n"):
         try:
-            name, label = line.decode("utf-8").removesuffix("\r").split("\t")
+            text = line.decode("utf-8").lstrip("\ufeff")
+            name, label = text.removesuffix("\r").split("\t")
         except ValueError:
             return None
         found.setdefault(name, label)
@@ -82,6 +83,7 @@ def plain_labels(data):
 
 @fuzz()
 @given(data=mutated(texts() | st.lists(pairs).map("\n".join).map(str.encode)))
+@example(data="\ufeff\ufeffa\tA\n\ufeffb\tB\n".encode())
 def test_label_files(data, tmp_path):
     path = tmp_path / "labels.tsv"
     path.write_bytes(data)
