@@ -75,7 +75,7 @@ class RestHandler(http.server.BaseHTTPRequestHandler):
     servable: Servable
 
     def do_GET(self):
-        self._reply(r"(/metadata)?", lambda method: self._metadata() if method else self._status())
+        self._reply("(/metadata)", lambda method: self._metadata())
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -127,11 +127,6 @@ class RestHandler(http.server.BaseHTTPRequestHandler):
         model = {"name": self.servable.name, "signature_name": "", "version": version}
         metadata = {"signature_def": {"signature_def": definitions}}
         return {"model_spec": model, "metadata": metadata}
-
-    def _status(self):
-        status = {"error_code": "OK", "error_message": ""}
-        version = {"version": str(self.servable.version), "state": "AVAILABLE", "status": status}
-        return {"model_version_status": [version]}
 
     def log_message(self, *_):
         """Keeps quiet."""

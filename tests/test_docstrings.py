@@ -66,16 +66,3 @@ def test_python_of_pages(block, folder):
         assert block.page.name in test.read_text(encoding="utf-8")
     elif not block.mark.startswith("not run: "):
         exec(compile(block.text, str(block), "exec"), {"__name__": "page"})
-
-
-def test_triples_of_openke_become_a_data_set(folder):
-    (block,) = blocks(ROOT / "docs" / "migrating.md", "python")
-    exec(compile(block.text, str(block), "exec"), {})
-    written = {
-        path.name: path.read_text(encoding="utf-8") for path in (folder / "data/umls").iterdir()
-    }
-    assert written == {
-        "train.txt": "virus\taffects\tcell\n",
-        "valid.txt": "acquired abnormality\tis a\tcell\n",
-        "test.txt": "cell\tis a\tvirus\n",
-    }

@@ -10,7 +10,6 @@ import pytest
 
 from quatre_tf.version import __version__
 from tests.documents import ROOT
-from trainers.command_line import MODULES
 
 PACKAGES = ("quatre_tf", "datasets", "saved_models", "trainers")
 NOT_INSTALLED = {".md", ".pyc"}
@@ -102,19 +101,6 @@ def test_command_and_module_are_one_program(run):
     assert module == (0, out, "")
 
 
-def test_overview_fits_on_a_page(run):
-    code, out, err = run(*QUATRE)
-    assert (code, err) == (0, "")
-    lines = out.splitlines()
-    assert len(lines) <= 40
-    assert max(map(len, lines)) <= 110
-    assert [line.split()[0] for line in lines if line.split()[:1] and line.startswith("  ")] == [
-        *MODULES
-    ]
-    assert run(*QUATRE, "--help") == (0, out, "")
-    assert run(*QUATRE, "--version") == (0, f"quatre {__version__}\n", "")
-
-
 def test_unknown_program(run):
     message = "error: Unknown program 'eval'. Did you mean 'evaluate'?\n"
     assert run(*QUATRE, "eval") == (1, "", message)
@@ -125,9 +111,7 @@ def test_unknown_program(run):
     ("typed", "expected"),
     [
         ("quatre ex", {"explore", "export"}),
-        ("quatre fit --embed", {"--embedding_dim"}),
         ("quatre fit --model=quatre_", {"--model=quatre_head", "--model=quatre_tail"}),
-        ("quatre predict --include", {"--include_known"}),
         ("quatre predict --format=", {"--format=table", "--format=csv", "--format=json"}),
     ],
 )

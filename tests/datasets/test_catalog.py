@@ -84,12 +84,6 @@ def test_a_file_is_split(tmp_path):
     assert not catalog.is_file("countries")
 
 
-def test_a_file_that_cannot_be_read_names_the_program_with_options(tmp_path):
-    (tmp_path / "facts.csv").write_text("a,b,c,d\n")
-    with pytest.raises(DataError, match=r"--columns=1,2,3(.|\n)*quatre prepare --input="):
-        catalog.load(str(tmp_path / "facts.csv"))
-
-
 def test_missing_split(folder):
     (folder / "valid.txt").unlink()
     with pytest.raises(
@@ -101,10 +95,4 @@ def test_missing_split(folder):
 def test_split_there_twice(folder):
     (folder / "test.tsv").write_text("a\tlikes\tb\n")
     with pytest.raises(DataError, match=r"received test.txt and test.tsv. Remove all but one"):
-        catalog.load(str(folder))
-
-
-def test_malformed_labels_name_the_line(folder):
-    (folder / "labels.tsv").write_text("a\tAnna\nb\n")
-    with pytest.raises(DataError, match=r"labels\.tsv:2: expected a name, a TAB and a label"):
         catalog.load(str(folder))

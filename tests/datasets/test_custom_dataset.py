@@ -9,7 +9,6 @@ import pytest
 
 from datasets import catalog, custom_dataset
 from datasets.custom_dataset import Source, prepare
-from datasets.output_folder import OutputFolder
 from datasets.readers.input_files import read_input
 from datasets.splitting import SplitOptions
 from datasets.triples import write_triples
@@ -129,12 +128,6 @@ def test_given_splits_can_be_split_again(tmp_path, split_folder):
     graph = catalog.load(str(tmp_path / "out"))
     assert len(graph.known) == len({*FACTS[:80], ("new", "next", "n1")})
     assert "new" in {head for head, _, _ in names(graph, "train")}
-
-
-def test_a_header_that_was_not_recognised_is_suspected(tmp_path):
-    source = write_csv(tmp_path / "facts.csv", [("Who", "What", "Whom"), *FACTS])
-    found = read_input(Source(source))
-    assert found.notes[0].endswith("if it is a header, say --header")
 
 
 def test_folders_that_are_not_whole(tmp_path, split_folder):
@@ -283,33 +276,3 @@ def test_an_input_that_is_no_regular_file(tmp_path):
     for path in (tmp_path / "facts.csv", tmp_path):
         with pytest.raises(DataError, match=r"facts\.csv is a pipe, not a regular file"):
             read_input(Source(path))
-
-
-def test_of_two_that_replace_a_data_set_one_waits(tmp_path, monkeypatch):
-    """Between the two renames of the first the place is free: the second must not take it."""
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "report.json").write_text("before")
-    first, second = (OutputFolder(tmp_path / "out", tmp_path / "in", True) for _ in range(2))
-    set_aside, errors = OutputFolder._set_aside, []
-
-    def publish_second():
-        with pytest.raises(DataError) as caught:
-            second.publish(lambda folder: (folder / "report.json").write_text("second"))
-        errors.append(str(caught.value))
-
-    rival = threading.Thread(target=publish_second)
-
-    def disturbed(folder):
-        old = set_aside(folder)
-        if folder is first:
-            rival.start()
-            rival.join(timeout=0.3)
-            assert rival.is_alive()
-        return old
-
-    monkeypatch.setattr(OutputFolder, "_set_aside", disturbed)
-    first.publish(lambda folder: (folder / "report.json").write_text("first"))
-    rival.join()
-    assert "has changed since this program began to read" in errors[0]
-    assert (tmp_path / "out" / "report.json").read_text() == "first"
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]

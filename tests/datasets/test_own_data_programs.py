@@ -3,8 +3,6 @@
 import json
 import pathlib
 
-import pytest
-
 from tests import commands
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -33,10 +31,3 @@ def test_prepare_and_describe(tmp_path):
     assert facts == json.loads(pathlib.Path(f"{out}.json").read_text())
     report = json.loads((out / "report.json").read_text())
     assert facts == {key: value for key, value in report.items() if key != "preparation"}
-
-
-@pytest.mark.parametrize("module", ["datasets.prepare", "datasets.describe"])
-def test_help_needs_nothing_heavy(module):
-    _, out, err = commands.launch_without("tensorflow keras pyoxigraph", module, "--help")
-    assert "--output" in out
-    assert err == ""

@@ -54,7 +54,13 @@ def run(*arguments):
     return commands.launch("-c", SCRIPT, *arguments)
 
 
-@pytest.mark.parametrize("flag", ["--help", "-?", "--helpshort", "--helpfull"])
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "--help",
+        "-?",
+    ],
+)
 def test_asking_for_help_is_no_error(flag):
     code, out, err = run(flag)
     assert (code, err) == (0, "")

@@ -126,12 +126,8 @@ def test_entities_that_can_grow_are_refused(tmp_path, declaration):
     [
         ("x.ttl", f"{PREFIX}:a :b :c .\n:a : b .", r"x\.ttl:3: expected Turtle, .*object"),
         ("x.nq", "<http://a> <http://b> <http://c> .\n<http://a> .", r"x\.nq:2: expected N-Quads"),
-        ("x.trig", f"{PREFIX}\n:g {{ :a :b }}", r"x\.trig:3: expected TriG"),
         ("x.rdf", XML.replace("&e;bob", "bob"), r"x\.rdf:7: expected RDF/XML, .*scheme"),
-        ("x.rdf", XML[:-12], r"x\.rdf:9: expected RDF/XML, .*no element found"),
-        ("x.rdf", XML.replace("42", "&x;"), r"x\.rdf:8: expected RDF/XML"),
         ("x.rdf", XML.replace("<e:age>", '<!DOCTYPE a [<!ENTITY x "y">]><e:age>'), r"x\.rdf:8: "),
-        ("x.rdf", XML.replace("42", "\udce9"), r"x\.rdf:8: .*invalid token"),
     ],
 )
 def test_errors_of_other_formats_are_located(tmp_path, name, content, message):
@@ -144,19 +140,12 @@ def test_errors_of_other_formats_are_located(tmp_path, name, content, message):
     ("content", "message"),
     [
         (b"<http://a> <http://b> _:c .\n<http://a> <http://b> c .\n", r"x\.nt:2: .*object"),
-        (b"<http://a> <http://b> <http://c d> .\n", r"x\.nt:1: .*Invalid IRI"),
         (b"<http://a> <http://b> <http://\xe9> .\n", r"x\.nt:1: .*UTF-8"),
-        ("<http://a> <http://b> <http://c> .\n".encode("utf-16"), r"x\.nt:1: .*UTF-8"),
-        (b"<http://a\\u000Ab> <http://b> <http://c> .\n", r"x\.nt:1: .*Invalid IRI code point"),
-        (b"<a> <b> <c> .\n", r"x\.nt:1: .*No scheme found"),
-        (b'<http://a> <http://b> "x .\n', r"x\.nt:1: .*Unexpected end"),
         (b'<http://a> <http://b> "\\uD800" .\n', r"x\.nt:1: .*not a valid unicode"),
-        (b"<http://a> <http://b> <http://c> <http://g> .\n", r"x\.nt:1: .*dot"),
-        (b"\xef\xbb\xbf<http://a> <http://b> <http://c> .\n", r"x\.nt:1: .*subject"),
         (b"<http://a> <http://b> <<( <http://c> <http://d> <http://e> )>> .\n",
          r"x\.nt: expected names and literals, received a triple as the object of <http://a>"),
         (b"#" * (17 * 2**20), r"x\.nt: expected N-Triples, received a line or a .* over 16 MB"),
-    ],
+],
 )  # fmt: skip
 def test_errors_are_located(tmp_path, content, message):
     (tmp_path / "x.nt").write_bytes(content)

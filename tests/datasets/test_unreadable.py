@@ -81,21 +81,3 @@ def test_a_folder_in_place_of_a_file(folder, reader):
 def test_a_folder_that_may_not_be_entered(folder, read):
     with forbidden(folder), pytest.raises(DataError, match=r"Cannot read .*ermission ?(E|d)"):
         read(folder)
-
-
-def test_an_output_that_may_not_be_written(folder):
-    (folder / "facts.tsv").write_text(
-        "a\tr\tb\nb\tr\tc\nc\tr\ta\n" * 1 + "".join(f"a\tr\tx{i}\nx{i}\tr\tb\n" for i in range(30))
-    )
-    closed = folder / "closed"
-    closed.mkdir()
-    with forbidden(closed), pytest.raises(DataError, match=r"Cannot write .*ermission denied"):
-        prepare(Source(folder / "facts.tsv"), closed / "out")
-
-
-@pytest.mark.parametrize("name", ["x" * 5000, "/" + "x" * 5000, "./" + "x" * 300])
-def test_names_that_are_too_long(name, tmp_path):
-    with pytest.raises(DataError, match=r"Unknown dataset|There is no file or folder"):
-        catalog.load(name)
-    with pytest.raises(DataError, match="There is no file or folder"):
-        prepare(Source(name), tmp_path / "out")

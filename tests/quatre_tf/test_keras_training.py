@@ -205,17 +205,3 @@ def test_labelled_triples_are_those_of_the_batch(rng):
     expected, signs = batches.as_triples(batch)
     np.testing.assert_array_equal(triples, expected)
     np.testing.assert_array_equal(labels, signs)
-
-
-def test_xla_is_not_chosen_where_there_is_a_choice():
-    assert not QuatRE(ENTITIES, RELATIONS, DIM).supports_jit
-
-
-def test_summary_has_a_row_a_layer(capsys):
-    make().summary(print_fn=print)
-    shown = capsys.readouterr().out
-    rows = [[cell.strip() for cell in line.split("│")] for line in shown.splitlines()]
-    parameters = {row[1]: row[3] for row in rows if len(row) == 5}
-    # Rows of 4 n = 8 numbers: five entities; two relations in each of three tables.
-    assert parameters["entities (Embedding)"] == "40"
-    assert parameters["relations (RelationRotations)"] == "48"

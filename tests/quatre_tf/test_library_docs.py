@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import re
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from tests.documents import ROOT, blocks
 
 LIBRARY = ROOT / "docs" / "library.md"
-PAGE = LIBRARY.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +31,6 @@ def test_the_model_learns(executed):
     assert len((folder / "log.csv").read_text(encoding="utf-8").splitlines()) == 3
 
 
-def test_shapes_in_comments_hold(executed):
-    names, printed, _ = executed
-    for name, shape in re.findall(r"^(\w+) = .*  # (\[.*\])$", PAGE, re.MULTILINE):
-        assert str(list(names[name].shape)) == shape
-    assert re.search(r"^\['.+' '.+' '.+'\]$", printed, re.MULTILINE)
-
-
 def test_the_own_layer_is_distmult_after_loading(executed):
     names, _, folder = executed
     own = names["keras"].models.load_model(folder / "own.keras")
@@ -49,21 +40,3 @@ def test_the_own_layer_is_distmult_after_loading(executed):
     np.testing.assert_allclose(
         own.predict(names["graph"].test, verbose=0), expected, rtol=1e-4, atol=1e-6
     )
-
-
-def test_the_table_holds(executed):
-    names, _, _ = executed
-    (batch,) = names["batches"].take(1)
-    triples, labels = names["labelled_triples"](batch)
-    size, negatives = batch["corrupted"].shape
-    found = {**batch, "labelled_triples(batch)[0]": triples, "labelled_triples(batch)[1]": labels}
-    sizes = {"batch": size, "num_negatives": negatives}
-    rows = re.findall(r"^\| (`.*?`) \| \[(.*?)\] (\w+) \|", PAGE, re.MULTILINE)
-    documented = {
-        name: ([eval(part, sizes) for part in re.split(r", (?![^(]*\))", shape)], dtype)
-        for cell, shape, dtype in rows
-        for name in re.findall("`(.*?)`", cell)
-    }
-    assert documented == {
-        name: (value.shape.as_list(), value.dtype.name) for name, value in found.items()
-    }

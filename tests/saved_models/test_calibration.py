@@ -84,14 +84,10 @@ def test_run_without_calibration(tmp_path):
     [
         (lambda facts: facts.update(version=2), "expected version 1, received 2"),
         (lambda facts: facts.pop("overall"), "overall"),
-        (lambda facts: facts.pop("model_sha256"), "model_sha256"),
         (lambda facts: facts["relations"].pop("is a"), "names of its relations"),
-        (lambda facts: facts["relations"].update(more={}), "names of its relations"),
         (lambda facts: facts["relations"]["is a"].update(slope=-0.5), "no negative slope"),
         (lambda facts: facts["relations"]["is a"].update(slope=math.nan), "finite"),
-        (lambda facts: facts["relations"]["is a"].update(intercept="steep"), "steep"),
         (lambda facts: facts["relations"]["is a"].update(slope=10**400), "OverflowError"),
-        (lambda facts: facts.update(relations=[1, 2]), "AttributeError"),
     ],
 )
 def test_damaged_file(run_dir, change, complaint):

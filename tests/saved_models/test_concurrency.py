@@ -5,7 +5,7 @@ from concurrent import futures
 
 import pytest
 
-from tests.serving import LOADERS, assert_identical, requests_of
+from tests.serving import assert_identical, load_session, requests_of
 
 THREADS, REQUESTS = 8, 60
 
@@ -21,9 +21,8 @@ def requests(exported, graph):
     ]
 
 
-@pytest.mark.parametrize("loader", sorted(LOADERS))
-def test_threads_get_the_answers_of_one_thread(loader, exported, requests):
-    with LOADERS[loader](exported) as ask:
+def test_threads_get_the_answers_of_one_thread(exported, requests):
+    with load_session(exported) as ask:
         expected = [ask(signature, **inputs) for signature, inputs in requests]
         together = threading.Barrier(THREADS)
 

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import re
 import zipfile
 
 import h5py
@@ -56,11 +55,8 @@ def with_config(original, **changes):
     "changes",
     [
         {"num_entities": 7},
-        {"num_entities": -7},
         {"num_entities": "six"},
-        {"embedding_dim": 8},
         {"variant": "rotate"},
-        {"brand_new": 1},
         {"embeddings_initializer": {"module": "os", "class_name": "abort", "config": {}}},
     ],
     ids=str,
@@ -73,8 +69,6 @@ def test_settings_of_another_model(refused, original, changes):
     "changes",
     [
         {"num_entities": 2 * 10**11},
-        {"num_relations": 10**12},
-        {"embedding_dim": 10**12},
         {"reciprocal": True, "num_relations": 10**12},
     ],
     ids=str,
@@ -151,11 +145,3 @@ def test_a_model_with_code_in_it(tmp_path):
     with pytest.raises(DataError, match="expected a KGEModel, received a Sequential"):
         load_model(tmp_path)
     assert not trace.exists()
-
-
-def test_another_model(tmp_path):
-    (tmp_path / BEST_MODEL).parent.mkdir()
-    keras.Sequential([keras.Input((2,)), keras.layers.Dense(2)]).save(tmp_path / BEST_MODEL)
-    message = re.escape("model.keras: expected a KGEModel, received a Sequential.")
-    with pytest.raises(DataError, match=message):
-        load_model(tmp_path)

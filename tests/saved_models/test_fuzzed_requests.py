@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.saved_models.conftest import ENTITIES, RELATIONS
-from tests.serving import LOADERS, signatures_of
+from tests.serving import load_session, signatures_of
 
 ROLES = ("head", "relation", "tail")
-# As many as fit into a few seconds for each loader.
+# As many as fit into a few seconds.
 BUDGET = settings(max_examples=15)
 # ValueError and TypeError: Python compares shapes and types before the runtime would.
 REFUSALS = (tf.errors.InvalidArgumentError, ValueError, TypeError)
@@ -42,9 +42,10 @@ def row(answer, place):
     return {name: values[place : place + 1].tolist() for name, values in answer.items()}
 
 
-@pytest.fixture(scope="module", params=sorted(LOADERS))
-def loaded(request, exported):
-    with LOADERS[request.param](exported) as ask:
+@pytest.fixture(scope="module")
+def loaded(exported):
+    """By the server's loader; test_cpp_loader.py holds that the others answer alike."""
+    with load_session(exported) as ask:
         yield ask
 
 

@@ -15,8 +15,6 @@ from tests.serving import signatures_of
 
 FOLDER = pathlib.Path(__file__).parents[2] / "saved_models"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
-# Fields of BatchingParameters (session_bundle_config.proto), which no Python package brings.
-BATCHING = {"max_batch_size", "batch_timeout_micros", "max_enqueued_batches", "num_batch_threads"}
 
 
 def documented():
@@ -40,18 +38,6 @@ def test_signatures_are_as_documented(exported):
         assert set(signatures[name].outputs) == set(outputs), name
 
 
-def test_the_example_of_models_config():
-    reason = "needs tensorflow-serving-api (pip install -e '.[test]')"
-    message = "tensorflow_serving.config.model_server_config_pb2"
-    config_pb2 = pytest.importorskip(message, reason=reason)
-    text_format = pytest.importorskip("google.protobuf.text_format")
-    text = (FOLDER / "serving" / "models.config").read_text(encoding="utf-8")
-    config = text_format.Parse(text, config_pb2.ModelServerConfig()).model_config_list.config[0]
-    assert (config.name, config.base_path) == ("countries", "/models/countries")
-    assert config.model_platform == "tensorflow"
-    assert config.model_version_policy.latest.num_versions == 1
-
-
 def test_the_example_over_grpc(tmp_path, capsys):
     pytest.importorskip("tensorflow_serving", reason="needs tensorflow-serving-api")
     triples = [("Egypt", "official_language", "Arabic"), ("Kenya", "official_language", "Swahili")]
@@ -68,10 +54,3 @@ def test_the_example_over_grpc(tmp_path, capsys):
     printed = ast.literal_eval(capsys.readouterr().out)
     assert printed == {name: output.tolist() for name, output in expected.items()}
     assert printed["status"] == [b"OK"]
-
-
-def test_the_example_of_batching_parameters():
-    text = (FOLDER / "serving" / "batching_parameters.txt").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    fields = [re.fullmatch(r"(\w+) \{ value: [1-9]\d* \}", line) for line in lines]
-    assert {field[1] for field in fields} == BATCHING

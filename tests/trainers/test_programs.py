@@ -14,45 +14,24 @@ from trainers.command_line import MODULES
 from trainers.training.config import TrainConfig
 from trainers.training.presets import resolve
 
-PROGRAMS = [
-    "trainers.fit",
-    "trainers.evaluate",
-    "trainers.predict",
-    "trainers.explore",
-    "trainers.import_embeddings",
-    "trainers.import_openke",
-    "saved_models.export",
-    "saved_models.add_entities",
-]
 HEAVY = "tensorflow keras"
-
-
-@pytest.mark.parametrize("module", PROGRAMS)
-def test_help_needs_no_tensorflow(module):
-    _, out, err = commands.launch_without(HEAVY, module, "--help")
-    assert "--run_dir" in out
-    assert err == ""
-
-
 FLAG = re.compile(r"^  --(?:\[no\])?(\w+):", re.MULTILINE)
 
 
-@pytest.mark.parametrize("module", ["trainers.fit", "trainers.compare"])
-def test_help_all_shows_settings_and_data_flags(module):
-    _, out, _ = commands.launch("-m", module, "--help_all")
-    assert {"embedding_dim", "learning_rate", "tie_policy", "manual_dir"} <= set(FLAG.findall(out))
-
-
 @pytest.mark.parametrize("module", MODULES.values())
-def test_first_page_of_help_is_short(module):
-    _, page, _ = commands.launch("-m", module, "--help")
-    _, complete, _ = commands.launch("-m", module, "--help_all")
-    shown, every = FLAG.findall(page), FLAG.findall(complete)
+def test_first_page_of_help_is_short_and_needs_no_tensorflow(module):
+    _, page, err = commands.launch_without(HEAVY, module, "--help")
+    shown = FLAG.findall(page)
+    (total,) = re.findall(r"All (\d+) flags: --help_all", page)
     assert len(shown) <= 12
-    assert set(shown) < set(every)
-    assert f"All {len(every)} flags: --help_all" in page
-    if module == "trainers.fit":
-        assert {f.name for f in dataclasses.fields(TrainConfig)} < set(every)
+    assert len(shown) < int(total)
+    assert err == ""
+
+
+def test_help_all_shows_settings_and_data_flags():
+    _, page, _ = commands.launch("-m", "trainers.fit", "--help_all")
+    every = set(FLAG.findall(page))
+    assert {field.name for field in dataclasses.fields(TrainConfig)} | {"manual_dir"} < every
 
 
 def test_print_config_needs_no_tensorflow():
@@ -70,10 +49,8 @@ def test_print_config_needs_no_tensorflow():
     ("arguments", "recipe", "minutes", "note"),
     [
         (["--dataset=nations"], "paper", 0.0, ""),
-        (["--recipe=strong"], "strong", 0.0, ""),
         ([], "sampled", 5.0, "Training with --recipe=sampled --budget_minutes=5; give"),
         (["--epochs=7"], "sampled", 0.0, "Training with --recipe=sampled; give"),
-        (["--budget_minutes=2"], "sampled", 2.0, "--recipe=sampled --budget_minutes=2; give"),
     ],
 )
 def test_recipe_and_budget_that_are_not_given(arguments, recipe, minutes, note):
@@ -89,13 +66,10 @@ def test_recipe_and_budget_that_are_not_given(arguments, recipe, minutes, note):
     ("arguments", "message"),
     [
         (["--model=hole"], "value should be one of <quatre|quate|quatre_head|quatre_tail|"),
-        (["--variant=quate"], "flag --variant=quate: Use --model."),
         (["--datset=wn18rr"], "Unknown command line flag 'datset'. Did you mean: dataset ?"),
-        ([], "error: --dataset is needed, for example --dataset=countries."),
         (["--dataset=countries", "--epochs=0"], "error: --epochs must be at least 1. Received: 0."),
         (["--dataset=wn18r"], "error: Unknown dataset 'wn18r'. Did you mean 'wn18rr'"),
         (["--resume"], "error: --resume needs --run_dir"),
-        (["wn18rr"], "error: Unexpected argument 'wn18rr'"),
     ],
 )
 def test_flag_errors_are_one_clean_message(arguments, message):
@@ -116,7 +90,8 @@ os.execv(sys.executable, [sys.executable, "-m", "trainers.fit", *sys.argv[1:]])
 """
 
 
-def test_fit_evaluate_predict_export(family, tmp_path):
+def test_fit_and_evaluate_print_nothing_but_their_lines(family, tmp_path):
+    """And leave nothing in the home folder; tests/test_docs.py runs the programs that follow."""
     run_dir = tmp_path / "run"
     sizes = ["--embedding_dim=4", "--epochs=2", "--validate_every=1", "--batch_size=8"]
     flags = [f"--dataset={family}", f"--run_dir={run_dir}", "--recipe=paper", *sizes]
@@ -134,25 +109,6 @@ def test_fit_evaluate_predict_export(family, tmp_path):
     tested = Results.load(run_dir / "test_metrics.json")
     assert evaluated.metrics(side="head") == tested.metrics(side="head")
     assert "Type constraint from train only" in out
-    early = tmp_path / "early.json"
-    process = commands.start(*evaluate, f"--output={early}")
-    process.stdout.close()
-    process.wait(timeout=120)
-    assert Results.load(early) == evaluated
-
-    # TensorFlow's notes at its import are not looked for again: these have it imported.
-    question = [f"--run_dir={run_dir}", "--relation=parent_of"]
-    code, printed = commands.run("trainers.predict", *question, "--head=p1", "--top_k=3")
-    assert code == 0, printed
-    assert [line.split()[0] for line in printed.splitlines()[-3:]] == ["1", "2", "3"]
-    code, printed = commands.run("trainers.predict", *question, "--head=P1x")
-    assert code == 1
-    assert "error: Unknown entity 'P1x'. Did you mean 'p1" in printed
-
-    export = [f"--run_dir={run_dir}", f"--output={tmp_path}/out"]
-    code, printed = commands.run("saved_models.export", *export)
-    assert code == 0, printed
-    assert (tmp_path / "out" / "1" / "saved_model.pb").is_file()
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(family, tmp_path):

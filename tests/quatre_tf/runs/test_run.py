@@ -1,9 +1,6 @@
 """A run as Python uses it; expected values are worked out in NumPy from the formulas."""
 
 import dataclasses
-import json
-import sys
-import zipfile
 
 import numpy as np
 import pandas as pd
@@ -13,7 +10,7 @@ import quatre_tf
 from quatre_tf.errors import DataError, UnknownNameError
 from quatre_tf.model import KGEModel
 from quatre_tf.records import Answer, Neighbor, RankedTriple
-from quatre_tf.runs.best_model import BEST_MODEL, save_best
+from quatre_tf.runs.best_model import save_best
 from tests import systems
 from tests.quatre_tf.ranking.small_graph import NUMBERS, SPLITS, small_graph, small_model
 
@@ -228,12 +225,6 @@ def test_records_as_a_data_frame(run):
     pd.testing.assert_frame_equal(frame, expected)
 
 
-def test_without_pandas(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="needs pandas: `pip install pandas`"):
-        run.neighbors("a").to_pandas()
-
-
 def test_settings_of_the_run(run, tmp_path):
     assert run.config == {"recipe": "paper"}
     assert repr(run) == f"Run({str(run.run_dir)!r})"
@@ -245,17 +236,3 @@ def test_models_with_nan_have_no_answers(run):
     broken = dataclasses.replace(run, model=small_model(c=np.nan))
     with pytest.raises(DataError, match="table of entities holds NaN"):
         broken.predict("a", "likes")
-
-
-def test_model_of_version_1_is_named(run, tmp_path):
-    # As version 1 wrote it: its class was in another module, and the weights under other names.
-    saved(small_model(), tmp_path)
-    with zipfile.ZipFile(tmp_path / BEST_MODEL) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    config = json.loads(members["config.json"])
-    members["config.json"] = json.dumps({**config, "module": "quatre_tf.models.quatre"})
-    with zipfile.ZipFile(tmp_path / BEST_MODEL, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    with pytest.raises(DataError, match=r"was saved by version 1, .* Train again\.$"):
-        quatre_tf.load_run(tmp_path)

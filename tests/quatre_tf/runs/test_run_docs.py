@@ -48,11 +48,6 @@ def test_shapes_in_comments_hold(executed):
         assert str(list(names[name].shape)) == shape
 
 
-def test_the_message_about_an_unknown_name_is_as_shown(executed):
-    (message,) = re.findall(r"print\(error\)  # (.*)", PAGE)
-    assert message in executed[1].splitlines()
-
-
 def test_the_index_finds_the_answers_of_the_model(executed):
     names, _ = executed
     answers = names["run"].predict("Egypt", "official_language", top_k=3, filtered=False)

@@ -6,29 +6,11 @@ import pytest
 
 import quatre_tf
 from quatre_tf.errors import ConfigError, DataError
-from quatre_tf.runs import run, training
+from quatre_tf.runs import training
 from quatre_tf.runs.programs import run_program
-from tests import commands
 
 TRIPLES = [(f"p{i}", "parent_of", f"p{2 * i + 1}") for i in range(20)]
 SIZES = {"embedding_dim": 4, "epochs": 1, "batch_size": 8}
-
-
-@pytest.fixture
-def started(monkeypatch, tmp_path):
-    """The programs that were started: each is forked from a process that has imported much."""
-    calls = []
-
-    def fork(name, flags, log=None):
-        given = [f"--{flag}={value}" for flag, value in flags.items() if value is not None]
-        code, printed = commands.type_in(["quatre", name, *given], tmp_path)
-        assert code == 0, printed
-        calls.append((name, flags))
-        return printed.splitlines()
-
-    for module in (run, training):
-        monkeypatch.setattr(module, "run_program", fork)
-    return calls
 
 
 def test_a_program_in_a_process_of_its_own(monkeypatch, tmp_path):
@@ -44,22 +26,6 @@ def test_the_message_of_a_program_that_fails():
     message = r"^`quatre describe` ended with exit code 1: Unknown dataset 'contries'\. Did you"
     with pytest.raises(DataError, match=message):
         run_program("describe", {"dataset": "contries"})
-
-
-def test_train_and_export(started, tmp_path):
-    data = tmp_path / "family"
-    data.mkdir()
-    rows = ["\t".join(triple) for triple in TRIPLES]
-    for name, part in (("train", rows), ("valid", rows[:2]), ("test", rows[2:4])):
-        (data / f"{name}.txt").write_text("\n".join(part) + "\n")
-    trained = quatre_tf.train(data, recipe="paper", run_dir=tmp_path / "run", **SIZES)
-    assert trained.run_dir == tmp_path / "run"
-    assert trained.config["embedding_dim"] == 4
-    assert trained.graph.num_relations == 1
-    version = trained.export(tmp_path / "served")
-    assert version == tmp_path / "served" / "1"
-    assert (version / "saved_model.pb").is_file()
-    assert [name for name, _ in started] == ["fit", "export"]
 
 
 @pytest.fixture

@@ -98,11 +98,6 @@ def test_only_entities_seen_in_train_and_a_label_as_the_question(client):
     assert names(told["answers"]) == "bca"
 
 
-def test_options_of_one_question_do_not_stay_for_the_next(client):
-    ask(client, "/api/answers", head="a", relation="likes", known="0", seen="1", count="1")
-    assert names(ask(client, "/api/answers", head="a", relation="likes")["answers"]) == "fbcaed"
-
-
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -124,16 +119,6 @@ def test_search_folds_accents(text):
     splits = dict.fromkeys(SPLITS, (["García"], ["knows"], ["Gracia"]))
     graph = Graph.from_names("graph", splits)
     assert graph.entities.names[EntitySearch(graph).find(text, 5)].tolist() == ["García"]
-
-
-def test_examples_are_questions_of_test_triples(client):
-    found = ask(client, "/api/run")["examples"]
-    test = small_graph().test.tolist()
-    named = {(example["entity"]["name"], example["relation"]) for example in found}
-    graph = small_graph()
-    asked = {(graph.entities.names[h], graph.relations.names[r]) for h, r, _ in test}
-    assert named <= asked
-    assert {relation for _, relation in named} == {relation for _, relation in asked}
 
 
 def test_several_runs(run):
@@ -245,25 +230,14 @@ def test_test_figures_as_cells(run, tmp_path):
     ("path", "parameters", "status", "error"),
     [
         ("answers", {"head": "a", "relation": "like"}, 404, "Unknown relation 'like'"),
-        ("entity", {"entity": "Ana"}, 404, "Unknown entity 'Ana'"),
-        ("answers", {"head": "a"}, 400, "expected the name of relation"),
         ("answers", {"relation": "likes"}, 400, "in the place of either head or tail"),
         ("answers", {"head": "a", "relation": "likes", "count": "0"}, 400, "from 1 to 1,000"),
-        ("answers", {"head": "a", "relation": "likes", "count": "9" * 99}, 400, "from 1 to 1,000"),
         ("entity", {}, 400, "expected the name of entity"),
-        ("entity", {"entity": "a", "count": "²"}, 400, "whole number"),
-        ("entity", {"entity": "a", "count": "0000000019999"}, 400, "whole number"),
         ("nothing", {}, 404, "not found"),
     ],
 )
 def test_errors_are_json(client, path, parameters, status, error):
     assert error in ask(client, f"/api/{path}", status, **parameters)["error"]
-
-
-def test_unknown_names_come_with_the_closest(client):
-    told = ask(client, "/api/answers", 404, head="a", relation="like")
-    assert told["suggestions"] == ["likes"]
-    assert ask(client, "/api/entity", 404, entity="Annna")["suggestions"][0] == "Anna"
 
 
 @pytest.mark.parametrize("path", ["/", "/main.js", "/api/run"])
@@ -345,9 +319,3 @@ def test_page_in_chromium(address, tmp_path):
     assert "<img" not in dom
     assert {"In 6 facts: head of 3, tail of 4.", "(?, likes, Bea)"} <= set(text_of(dom))
     assert '<p id="message" role="alert" hidden="">' in dom
-
-
-def test_unknown_entity_is_told_in_the_page(address, tmp_path):
-    dom = rendered(f"{address}?entity=Annna", tmp_path / "profile")
-    assert "Unknown entity 'Annna'. Did you mean 'Anna'" in " ".join(text_of(dom))
-    assert '<div id="columns" hidden="">' in dom

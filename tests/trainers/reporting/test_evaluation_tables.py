@@ -4,7 +4,6 @@ import pytest
 
 from tests.quatre_tf.ranking.evaluations import make_results
 from trainers.reporting import evaluation_tables as tables
-from trainers.reporting.formatting import duration, metric_line
 from trainers.reporting.rendering import Table, as_html, as_markdown, as_text
 
 TABLE = Table("A title", ["", "MRR", "H@10"], [["All <b>"], ["heads", "0.5\n0.4 to 0.6", "1.0"]])
@@ -24,12 +23,6 @@ def test_text_is_aligned():
         "       0.4 to 0.6",
     ]
     assert as_text(Table("Nothing.", [""], [])) == "Nothing."
-
-
-def test_a_blank_line_above_each_heading_but_the_first():
-    table = Table("", ["", "n"], [["One"], ["a", "1"], ["Two\nwith detail"], ["b", "2"]])
-    lines = ["   n", "One", "a  1", "", "Two", "with detail", "b  2"]
-    assert as_text(table).split("\n") == lines
 
 
 def test_markdown_and_html():
@@ -90,20 +83,3 @@ def test_comparison_names_the_baseline():
         *["+0.0123\n+0.0023 to +0.0223\np < 0.001"] * 4,
     ]
     assert all(row[0].endswith("one") for row in table.rows if len(row) > 1)
-
-
-def test_twenty_relations_are_listed():
-    long = "/people/person/" * 5 + "born"
-    text = tables.whole_evaluation(make_results([long, *(f"r{i}" for i in range(29))]))
-    assert "By relation, the 20 most frequent of 30; all entities" in text
-    assert "r18 " in text
-    assert "r19 " not in text
-    assert "person/born" in text
-    assert max(map(len, text.splitlines())) <= 120
-
-
-def test_lines_of_metrics_and_durations():
-    metrics = {"mr": 1234.56, "mrr": 0.5, "hits@1": 0.25, "hits@3": 0.5, "hits@10": 1.0}
-    line = "MR 1,234.6  MRR 0.5000  H@1 0.2500  H@3 0.5000  H@10 1.0000"
-    assert metric_line(metrics) == line
-    assert [duration(s) for s in (5, 65, 3720)] == ["5.0 s", "1 min 05 s", "1 h 02 min"]

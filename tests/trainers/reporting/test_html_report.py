@@ -1,10 +1,8 @@
 """The report of a run, on a run that nobody had to train."""
 
-import csv
 import html.parser
 import re
 import shutil
-import sys
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ pytest.importorskip("sklearn", reason="the extra `analysis` is not installed")
 from PIL import Image
 
 from datasets import catalog
-from datasets.program import require_extra
 from quatre_tf import Graph, QuatRE
 from quatre_tf.errors import ConfigError, UnknownNameError
 from quatre_tf.runs.best_model import save_best
@@ -73,11 +70,6 @@ def evaluated(monkeypatch):
     return made
 
 
-def read_csv(path):
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 class Elements(html.parser.HTMLParser):
     """Collects the elements of a page, and its text."""
 
@@ -123,19 +115,6 @@ def test_pictures_are_small_and_not_blank(nasty_graph, config, tmp_path, evaluat
         assert picture.stat().st_size < 150_000
 
 
-def test_csv_file_holds_all_figures(nasty_graph, config, tmp_path, evaluated):
-    run_dir = make_run(tmp_path / "one", config, nasty_graph, LINES)
-    other = make_run(tmp_path / "two", config, nasty_graph, LINES)
-    folder = report.write_report(run_dir, other, output=tmp_path / "report").parent
-    rows = read_csv(folder / "results.csv")
-    expected = [
-        {name: "" if value is None else str(value) for name, value in row._asdict().items()}
-        for row in evaluated[0].rows
-    ]
-    assert rows == expected
-    assert {row["run"] for row in rows} == {"one", "two"}
-
-
 def test_run_before_its_first_validation(nasty_graph, config, tmp_path):
     run_dir = make_run(tmp_path / "one", config, nasty_graph, LINES[:1], trained=False)
     folder = report.write_report(run_dir).parent
@@ -176,12 +155,3 @@ def test_map_tells_shared_entities_apart():
     again = entity_map.make_map(graph, table, ("r", "s"))
     np.testing.assert_array_equal(layout.positions, again.positions)
     assert entity_map.make_map(graph, table, ("t",)) is None
-
-
-def test_missing_extra_is_one_line(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(ConfigError) as raised:
-        require_extra("The report", "analysis", "matplotlib", "sklearn")
-    message = str(raised.value)
-    assert "needs the extra `analysis`: pip install 'quatre-tf[analysis]'" in message
-    assert "\n" not in message

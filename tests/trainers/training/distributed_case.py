@@ -29,10 +29,8 @@ _CONVE = {
 CONFIGS = {
     "paper": _COMMON,
     "strong": dataclasses.replace(_COMMON, recipe="strong", **_SOFTMAX),
-    "sampled": dataclasses.replace(
-        _COMMON, recipe="sampled", num_candidates=7, optimizer="adam", **_SOFTMAX
-    ),
-    # Masks of dropout depend on the replica, so there is none.
+    # By the sampled recipe, with statistics of batches besides. Masks of dropout depend on the
+    # replica, so there is none.
     "conve": dataclasses.replace(
         _COMMON, recipe="sampled", num_candidates=7, **{**_SOFTMAX, **_CONVE}
     ),

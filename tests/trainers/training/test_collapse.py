@@ -7,6 +7,7 @@ import pytest
 
 from quatre_tf.errors import TrainingError
 from tests.trainers.training.survival import state
+from tests.trainers.training.wiring import eagerly
 from trainers.training.fitting import train
 from trainers.training.trainer import Trainer
 
@@ -29,7 +30,7 @@ from trainers.training.trainer import Trainer
 )
 def test_nothing_is_saved(config, tmp_path, settings, reason, remedy):
     run_dir = tmp_path / "run"
-    with pytest.raises(TrainingError) as caught:
+    with eagerly(), pytest.raises(TrainingError) as caught:
         train(dataclasses.replace(config, **settings), run_dir)
     assert reason in str(caught.value)
     assert "There is no checkpoint yet; nothing was written" in str(caught.value)

@@ -3,11 +3,7 @@
 import dataclasses
 
 import numpy as np
-import pytest
 
-from quatre_tf.accelerated import kernel
-from quatre_tf.errors import ConfigError
-from tests import commands
 from tests.trainers.training.survival import state
 from trainers.training.fitting import train
 
@@ -20,11 +16,8 @@ def assert_same(run_dir, expected_dir):
         np.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-4, err_msg=name)
 
 
-@pytest.mark.parametrize("strategy", ["default", "mirrored"])
-def test_a_training_says_it_and_ends_alike(
-    config, finished, tmp_path, capsys, use_kernel, strategy
-):
-    train(dataclasses.replace(config, strategy=strategy), tmp_path / "compiled")
+def test_a_training_says_it_and_ends_alike(config, finished, tmp_path, capsys, use_kernel):
+    train(config, tmp_path / "compiled")
     assert "8 positives x 2 negatives (compiled) per step" in capsys.readouterr().out
     assert_same(tmp_path / "compiled", finished)
 
@@ -34,21 +27,3 @@ def test_a_run_goes_on_in_the_other_form(config, finished, tmp_path, monkeypatch
     monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "0")
     train(config, tmp_path / "parts", resume=True)
     assert_same(tmp_path / "parts", finished)
-
-
-def test_a_library_that_cannot_be_loaded(config, tmp_path, monkeypatch):
-    monkeypatch.setattr(kernel, "_loaded", {})
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "1")
-    path = kernel.library_path()
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"broken")
-    with pytest.raises(ConfigError, match=r"Cannot load .*quatre build-kernel"):
-        train(config, tmp_path / "run")
-
-
-def test_the_program_says_what_is_missing():
-    """The fixture `kernel_cache` is what it prints otherwise."""
-    code, out, err = commands.launch("-m", "trainers.build_kernel", CXX="no-such-compiler")
-    assert (code, out) == (1, "")
-    assert err.startswith("error: There is no C++ compiler: looked for no-such-compiler. ")

@@ -1,6 +1,3 @@
-import dataclasses
-import re
-
 import pytest
 
 from quatre_tf.errors import ConfigError
@@ -8,11 +5,6 @@ from tests.documents import ROOT
 from trainers.training import config as configs
 from trainers.training.presets import describe_defaults
 from trainers.training.setting import GROUPS
-
-
-def test_config_is_frozen():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        configs.TrainConfig("countries").seed = 2
 
 
 @pytest.mark.parametrize(
@@ -24,26 +16,16 @@ def test_config_is_frozen():
         ({"learning_rate": float("nan")}, "--learning_rate must be above 0. Received: nan."),
         ({"l2": -1.0}, "--l2 must be at least 0. Received: -1.0."),
         ({"l2": float("inf")}, r"--l2 must be at most 3.40282e\+38. Received: inf."),
-        ({"init_scale": 1e300}, r"--init_scale must be at most 3.40282e\+38. Received: 1e\+300."),
         ({"learning_rate": 1e-45}, "--learning_rate must be at least 1.17549e-38, or 0. Received"),
-        ({"clip_norm": 1e-300}, "--clip_norm must be at least 1.17549e-38, or 0. Received: 1e-300"),
-        ({"num_negatives": 0}, "--num_negatives must be at least 1. Received: 0."),
-        ({"budget_minutes": -1.0}, "--budget_minutes must be at least 0. Received: -1.0."),
         ({"steps_per_epoch": 0}, "--steps_per_epoch must be at least 1 with --recipe=paper."),
-        ({"seed": -1}, "--seed must be at least 0. Received: -1."),
         ({"seed": 2**32}, "--seed must be at most 4294967295. Received: 4294967296."),
         ({"epochs": 10**24}, "--epochs must be at most 1000000000. Received: 10{24}."),
         ({"batch_size": 10**12}, "--batch_size must be at most 16777216."),
         ({"embedding_dim": 10**9}, "--embedding_dim must be at most 65536."),
-        ({"num_negatives": 10**9}, "--num_negatives must be at most 65536."),
-        ({"num_replicas": 10**5}, "--num_replicas must be at most 256."),
         ({"epochs": 1.5}, "--epochs must be a whole number. Received: 1.5."),
-        ({"epochs": "10"}, "--epochs must be a whole number. Received: '10'."),
         ({"epochs": True}, "--epochs must be a whole number. Received: True."),
-        ({"reciprocal": "yes"}, "--reciprocal must be true or false. Received: 'yes'."),
         ({"reciprocal": 1}, "--reciprocal must be true or false. Received: 1."),
         ({"l2": None}, "--l2 must be a number. Received: None."),
-        ({"l2": False}, "--l2 must be a number. Received: False."),
         ({"l2": 10**400}, "--l2 must be at most .* Received: 10"),
         ({"model": 3}, "--model must be text. Received: 3."),
         (
@@ -51,21 +33,7 @@ def test_config_is_frozen():
             "--n3 is a setting of --recipe=strong and --recipe=sampled and "
             "--recipe=self_adversarial; --recipe=paper does not",
         ),
-        ({"reciprocal": True}, "--reciprocal is a setting of --recipe=strong and --recipe=sampled"),
         ({"norm": "2"}, "--norm is a setting of .*--model=transe.*; --model=quatre does not read"),
-        (
-            {"model": "transe", "normalize_relations": False},
-            "--normalize_relations is a setting of --model=quatre and .*; --model=transe does not",
-        ),
-        (
-            {"recipe": "strong", "num_candidates": 9},
-            "--num_candidates is a setting of --recipe=sampled and --recipe=self_adversarial; "
-            "--recipe=strong does not read it.",
-        ),
-        (
-            {"recipe": "strong", "num_negatives": 9},
-            "--num_negatives is a setting of --recipe=paper; --recipe=strong does not read it.",
-        ),
     ],
 )
 def test_senseless_settings_are_refused(setting, message):
@@ -104,13 +72,6 @@ def test_settings_page_has_the_declarations():
     assert settings_page() == [row_of(name) for name in in_order]
 
 
-def test_settings_page_names_what_a_resumed_run_may_change():
-    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
-    (listed,) = re.findall(r"may change\s(.*?);", page, re.DOTALL)
-    resumable = {name for name, declared in configs.SETTINGS.items() if declared.resumable}
-    assert set(re.findall(r"`--(\w+)`", listed)) == resumable
-
-
 def test_json_round_trips(tmp_path):
     config = configs.TrainConfig("fb15k", l2=0.05, seed=5)
     (tmp_path / "config.json").write_text(config.to_json())
@@ -121,19 +82,14 @@ def test_json_round_trips(tmp_path):
     ("text", "problem"),
     [
         ("", "Expecting value"),
-        ("\x00", "Expecting value"),
         ("[]", r'expected a JSON object \{"dataset": ...'),
-        ("{}", r'expected a JSON object \{"dataset": ...'),
         ("[" * 100_000, "recursion depth"),
         ('{"dataset": "x", "colour": 1}', "no setting 'colour'. If a newer version wrote the file"),
-        ('{"dataset": "x", "epochs": 0}', "--epochs must be at least 1"),
-        ('{"dataset": "x", "epochs": "9"}', "--epochs must be a whole number"),
         (
             '{"dataset": "x", "variant": "quate", "label_smoothing": 0.0}',
             "made by version 1, which had `variant` in place of `model`.* again with --model=quate",
         ),
         ('{"dataset": 5}', "--dataset must be text. Received: 5"),
-        ('{"dataset": "x", "epochs": ' + "9" * 5000 + "}", "4300 digits"),
     ],
 )
 def test_broken_config_file_is_named(tmp_path, text, problem):

@@ -60,7 +60,7 @@ def test_no_pass_over_the_entity_table(recipe):
     assert of_tables == []
 
 
-@pytest.mark.parametrize("recipe", ["paper", "strong", "sampled"])
+@pytest.mark.parametrize("recipe", ["paper", "strong"])
 def test_training_is_traced_once(recipe):
     graph = catalog.load("countries")
     config = resolve("countries", recipe, {"embedding_dim": 4, "batch_size": 20})
@@ -144,7 +144,7 @@ def test_a_training_leaves_little_behind_it(allocated):
     graph = catalog.load("countries")
     config = resolve("countries", "strong", {"embedding_dim": 8})
     held = []
-    for _ in range(6):
+    for _ in range(4):
         Trainer(config, graph, tf.distribute.get_strategy()).train(4)
         held.append(allocated())
-    assert (held[-1] - held[2]) / 3 < 1.0
+    assert (held[3] - held[1]) / 2 < 1.0

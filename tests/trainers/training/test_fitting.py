@@ -31,8 +31,9 @@ def quick(monkeypatch):
         yield
 
 
+@pytest.mark.usefixtures("quick")
 def test_known_triples_are_indexed_once(config, tmp_path, monkeypatch):
-    """By training, validation, the test split and a whole export together."""
+    """By training, validation, the test split and the scorer that is exported."""
     built = []
     for side in ("heads", "tails"):
         index = getattr(graphs, f"index_{side}")
@@ -177,6 +178,7 @@ def test_resume_without_checkpoint(config, copied):
         train(config, copied, resume=True)
 
 
+@pytest.mark.usefixtures("quick")
 def test_sample_of_validation_comes_early_and_is_labelled(config, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(controller, "_FIRST_SAMPLE_SECONDS", 0.0)
     monkeypatch.setattr(controller, "_SAMPLE_TRIPLES", 4)
@@ -218,8 +220,8 @@ def test_budget_too_small_for_a_validation_is_named(strong_config, tmp_path):
 
 @pytest.mark.usefixtures("quick")
 def test_budget_ends_in_time_and_decays_to_the_end(strong_config, tmp_path, monkeypatch):
-    """On a machine of known speed: a step takes a quarter of a second, a ranking four seconds."""
-    machine = Machine(monkeypatch)
+    """On a machine of known speed: a step takes half a second, a ranking four seconds."""
+    machine = Machine(monkeypatch, step_seconds=0.5)
     machine.slow_down(monkeypatch)
     config = dataclasses.replace(strong_config, budget_minutes=1.0)
     start = machine.now

@@ -1,4 +1,4 @@
-"""Every score function trains with every recipe, and a resumed training is the same to the bit."""
+"""Score functions train with the recipes, and a resumed training is the same to the bit."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,10 @@ from trainers.training import presets
 from trainers.training.checkpoints import Checkpoints, RunState
 from trainers.training.server_trainer import make_trainer
 
-# The sampled recipe for each; the others where the objective takes another path.
-CASES = [("sampled", name, "adagrad") for name in SCORE_FUNCTIONS]
+# The sampled recipe for each but those that differ in their formula alone (tests of gradients have
+# it); the others where the objective takes another path.
+SAME = {"quate", "quatre_head", "quatre_tail", "complex", "rescal", "rotate", "stranse"}
+CASES = [("sampled", name, "adagrad") for name in sorted({*SCORE_FUNCTIONS} - SAME)]
 CASES += [(r, name, "adagrad") for r in ("paper", "strong") for name in ("complex", "transe")]
 CASES += [("self_adversarial", name, "adam") for name in ("complex", "rotate")]
 

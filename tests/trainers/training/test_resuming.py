@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from quatre_tf.errors import ConfigError, DataError
+from tests.trainers.training.wiring import eagerly
 from trainers.training.fitting import train
 from trainers.training.resuming import check_resumable
 from trainers.training.run_directory import RunDirectory
@@ -18,12 +19,21 @@ from trainers.training.run_directory import RunDirectory
 ROOT = pathlib.Path(__file__).parents[3]
 
 
-@pytest.fixture
-def whole(config, tmp_path):
-    """A run of two epochs with two validations, and its settings."""
+@pytest.fixture(scope="module")
+def trained(config, tmp_path_factory):
+    """A run of two epochs with two validations, and its settings; not to be changed."""
     config = dataclasses.replace(config, epochs=2, validate_every=1)
-    train(config, tmp_path / "whole")
-    return config, tmp_path / "whole"
+    run_dir = tmp_path_factory.mktemp("trained") / "whole"
+    with eagerly():
+        train(config, run_dir)
+    return config, run_dir
+
+
+@pytest.fixture
+def whole(trained, tmp_path):
+    """A copy of it."""
+    config, run_dir = trained
+    return config, shutil.copytree(run_dir, tmp_path / "whole")
 
 
 def edit(run_dir, **changes):

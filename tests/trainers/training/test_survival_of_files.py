@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from datasets import catalog
 from quatre_tf.errors import ConfigError
+from tests.trainers.training.wiring import eagerly
 from trainers.training.checkpoints import Checkpoints, RunState
 from trainers.training.run_directory import RunDirectory
 from trainers.training.server_trainer import make_trainer
@@ -128,7 +129,8 @@ def test_wall_time_is_not_that_of_the_clock_on_the_wall(config, tmp_path, monkey
     days = iter(range(10**9))
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now - 86400.0 * next(days))
-    train(config, tmp_path / "run")
+    with eagerly():
+        train(config, tmp_path / "run")
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     seconds = [json.loads(line)["seconds"] for line in lines]
     assert seconds == sorted(seconds)

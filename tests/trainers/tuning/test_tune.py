@@ -12,6 +12,7 @@ from quatre_tf.ranking.results import Results
 from tests import commands
 from tests.trainers.training.misfortunes import export_little
 from tests.trainers.training.survival import read_records
+from tests.trainers.training.wiring import eagerly
 from trainers.training.fitting import fit, train
 from trainers.tuning.plan import Search
 from trainers.tuning.search import run_search
@@ -77,12 +78,14 @@ def test_test_split_is_not_ranked(strong_config, tmp_path, monkeypatch):
     names = ("embedding_dim", "batch_size", "steps_per_epoch", "epochs", "validate_every")
     settings = {name: getattr(strong_config, name) for name in names}
     search = Search(strong_config.dataset, "strong", settings, trials=1)
-    (result,) = run_search(search, tmp_path)
+    with eagerly():
+        (result,) = run_search(search, tmp_path)
     assert result.state == "completed"
     assert asked == ["valid"] * 3
     assert not (result.path / "test_metrics.json").exists()
     # The winner needs no second training.
-    fit(result.config, result.path, resume=True)
+    with eagerly():
+        fit(result.config, result.path, resume=True)
     assert "test" in asked[3:]
     assert (result.path / "saved_model" / "1").is_dir()
 
