@@ -13,6 +13,7 @@ from tests.fuzz.budget import fuzz
 from tests.fuzz.mutations import mutated
 from trainers.importing.imported_run import import_openke
 from trainers.importing.openke_files import read_ids, read_weights
+from trainers.importing.openke_tables import embeddings_of
 
 KEYS = ["ent_embeddings.weight", "rel_embeddings.weight", "Whr.weight", "Wtr.weight"]
 numbers = st.one_of(
@@ -121,6 +122,21 @@ def test_names_with_ids(data, tmp_path):
     received, refusal = attempt(read_ids, path)
     assert received == expected
     assert refusal or expected is not None
+
+
+shapes = st.sampled_from([(3, 8), (2, 8), (3, 4), (3, 6), (0, 8), (3, 0), (8,), ()])
+
+
+@fuzz()
+@given(weights=st.dictionaries(keys, shapes.map(np.zeros), max_size=5))
+def test_tables_of_any_shape(weights, tmp_path):
+    found, refusal = attempt(embeddings_of, weights, tmp_path)
+    if refusal:
+        return
+    assert set(found.keys) <= set(weights)
+    (width,) = {table.shape[1] for table in found.tables.values()}
+    assert width % 4 == 0
+    assert found.variant in ("quatre", "quatre_head", "quatre_tail")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What `datasets.prepare` reads: delimited text against Python's reader, and whole data sets."""
+"""What `datasets.prepare` reads: delimited text against Python's own reader, and N-Triples."""
 
 import csv
 import io
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from datasets.catalog import read_graph
 from datasets.custom_dataset import Source, prepare
 from datasets.readers.delimited import read_columns
+from datasets.readers.rdf import read_rdf
 from datasets.readers.text_format import TRIPLE_ROLES, Format
 from datasets.splitting import SplitOptions
 from quatre_tf.data.encoding import SPLITS
@@ -76,6 +77,47 @@ def test_delimited_text(data, known, tmp_path):
         table, layout = read
         received = [list(row) for row in zip(*(c.to_pylist() for c in table.columns), strict=True)]
         assert received == plain_columns(data, layout, known.strip)
+
+
+iris = st.sampled_from(["http://a", "http://b/c#d", "urn:é"])
+labels = st.sampled_from(["b0", "x"])
+literals = st.text(st.sampled_from('a"\\\n\té'), max_size=3)
+ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
+
+
+@st.composite
+def statements(draw):
+    """A line of N-Triples, and the triple of it (None: it has a literal)."""
+    head = draw(iris | labels.map("_:{}".format))
+    relation = draw(iris)
+    tail = draw(iris | labels.map("_:{}".format) | literals.map(lambda text: (text,)))
+    if isinstance(tail, tuple):
+        return f'{_term(head)} <{relation}> "{tail[0].translate(ESCAPES)}" .\n', None
+    return f"{_term(head)} <{relation}> {_term(tail)} .\n", (head, relation, tail)
+
+
+def _term(name):
+    return name if name.startswith("_:") else f"<{name}>"
+
+
+@fuzz()
+@given(given_statements=st.lists(statements(), max_size=5))
+def test_n_triples(given_statements, tmp_path):
+    path = tmp_path / "facts.nt"
+    path.write_text("".join(line for line, _ in given_statements), encoding="utf-8")
+    read = read_rdf(path)
+    triples = [triple for _, triple in given_statements if triple]
+    assert [tuple(row.values()) for row in read.table.to_pylist()] == triples
+    assert sum(read.literals.values()) == len(given_statements) - len(triples)
+
+
+@fuzz()
+@given(data=mutated(st.lists(statements().map(lambda pair: pair[0])).map("".join).map(str.encode)))
+def test_n_triples_of_others(data, tmp_path):
+    path = tmp_path / "facts.nt"
+    path.write_bytes(data)
+    read, refusal = attempt(read_rdf, path)
+    assert refusal or len(read.table) + sum(read.literals.values()) <= data.count(b".")
 
 
 @fuzz(0.25)

@@ -1,9 +1,12 @@
 """A run that is killed anywhere and resumed equals one that was not (docs/survival.md)."""
 
+import dataclasses
+import signal
+
 import pytest
 
 from tests.trainers.training import misfortunes
-from tests.trainers.training.survival import assert_same_run, files, last_step
+from tests.trainers.training.survival import assert_same_run, files, flags, last_step, resumed
 from tests.trainers.training.wiring import eagerly
 from trainers.training.fitting import fit
 
@@ -31,3 +34,15 @@ def test_killed_everywhere_it_equals_the_uninterrupted_run(config, tmp_path, mon
     assert "The run is complete: nothing to do." in text
     assert "Filtered ranking, test split: 8 triples" in text
     assert files(whole / "saved_model") == ["1"]
+
+
+def test_a_process_that_is_killed(run, sampled_config, tmp_path):
+    config = dataclasses.replace(sampled_config, compute_dtype="bfloat16")
+    run_dir = tmp_path / "run"
+    assert run(flags(config, run_dir), "killed_in_step", 15)[0] == -signal.SIGKILL
+    code, text = run(resumed(run_dir))
+    assert code == 0, text
+    # Nothing that runs on a CPU has to be asked to be deterministic; it is the same if it is.
+    config = dataclasses.replace(config, deterministic=True)
+    assert run(flags(config, tmp_path / "whole"))[0] == 0
+    assert_same_run(run_dir, tmp_path / "whole")
