@@ -138,6 +138,19 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "rescal": {"sampled": {"wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1}}},
     "transe": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 512, "norm": "2"}}},
     "rotate": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}}},
+    "toruse": {
+        "sampled": {
+            "wn18rr": {
+                **_DISTANCE,
+                "embedding_dim": 512,
+                "norm": "el2",
+                "init_scale": 0.0,
+                "learning_rate": 0.1,
+                "validate_every": 10,
+            }
+        }
+    },
+    "murp": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 40, "validate_every": 10}}},
     "conve": {
         "sampled": {
             "wn18rr": {
