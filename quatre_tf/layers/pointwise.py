@@ -166,14 +166,14 @@ class PointwiseScore(ScoreFunction):
 
     def head_queries(self, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
         """Returns `[t | folded relation | 1]`."""
-        return tf.concat([tails, folded, tf.ones_like(tails[:, :1])], axis=-1)
+        return enumerating_queries(tails, folded)
 
 
 class EnumeratedHeads(Pointwise):
     """Scores entities as heads: each makes a query, which is compared with the given tail.
 
     This costs a query for every pair, in blocks of bounded size; a model with reciprocal relations
-    needs one for each question. Queries are those of `enumerating_queries`.
+    needs one for each question. `enumerating_queries` makes the queries.
 
     Args:
         function: The score function; only its pure functions are used.

@@ -1,7 +1,10 @@
 import dataclasses
+import errno
 import hashlib
 import json
+import os
 import pickle
+import resource
 
 import numpy as np
 import pytest
@@ -33,6 +36,19 @@ def test_from_names(graph):
     assert graph.test.tolist() == [[2, 1, 1]]
     assert graph.known.tolist() == [*TRAIN, [3, 0, 0], [2, 1, 1]]
     assert graph.labels == {"a": "Anna", "c": "Carl  C"}
+
+
+def test_a_disk_that_takes_half_of_an_array(graph, tmp_path):
+    """Programs explain errors by their number, which NumPy's own writing of files loses."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # The header of an array is 128 bytes long.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (140, limits[1]))
+    try:
+        with pytest.raises(OSError, match=os.strerror(errno.EFBIG)) as caught:
+            graph.save(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert caught.value.errno == errno.EFBIG
 
 
 def test_split_by_name(graph):
