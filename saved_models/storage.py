@@ -11,7 +11,8 @@ import tensorflow as tf
 
 from quatre_tf.errors import DataError
 
-# A full disk, a quota, a limit of the shell, no permission, a failing disk, not a folder.
+# A full disk, a quota, a limit of the shell, no permission, a failing disk, not a folder, a network
+# disk that gave up. Python repeats what a signal interrupted; TensorFlow does not.
 _ERRNOS = (
     errno.ENOSPC,
     errno.EDQUOT,
@@ -22,6 +23,7 @@ _ERRNOS = (
     errno.EIO,
     errno.ENOTDIR,
     errno.ENOTEMPTY,
+    errno.EINTR,
 )
 
 
@@ -45,7 +47,7 @@ def writing(what: str, path: pathlib.Path, remedy: str, needed: int = 0) -> Iter
     try:
         yield
     except (OSError, tf.errors.OpError) as error:
-        reason = _reason(error)
+        reason = disk_reason(error)
         if reason is None:
             raise
         size = f"It takes {needed / 1e6:,.1f} MB, and " if needed else ""
@@ -55,13 +57,13 @@ def writing(what: str, path: pathlib.Path, remedy: str, needed: int = 0) -> Iter
         ) from error
 
 
-def _reason(error: OSError | tf.errors.OpError) -> str | None:
+def disk_reason(error: BaseException) -> str | None:
     """Returns what the system says; None where the error is not one of a disk."""
     if isinstance(error, OSError):
         return str(error.strerror) if error.errno in _ERRNOS else None
     # TensorFlow has codes of its own, some of which also mean other things.
     texts = map(os.strerror, _ERRNOS)
-    return next((text for text in texts if text in str(error.message)), None)
+    return next((text for text in texts if text in str(error)), None)
 
 
 def _free(path: pathlib.Path) -> int:

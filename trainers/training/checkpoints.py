@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from quatre_tf.atomic_files import write_text
 from quatre_tf.errors import ConfigError
-from saved_models.storage import writing
+from saved_models.storage import StorageError, disk_reason, writing
 from trainers.training.run_directory import checkpoint_steps
 from trainers.training.trainer import Trainer
 
@@ -90,6 +90,8 @@ class Checkpoints:
 
         Raises:
             ConfigError: All are damaged, or they are not of this model.
+            StorageError: The disk does not give the last one. Going on from the one before would
+                lose work for a failure that may pass.
         """
         failures: list[str] = []
         for step in checkpoint_steps(self._folder):
@@ -100,9 +102,17 @@ class Checkpoints:
                 if not self._trainer.is_finite:
                     raise ValueError("it holds NaN or infinite values")
             except _UNREADABLE as error:
+                if reason := disk_reason(error):
+                    raise StorageError(
+                        f"Cannot read the checkpoint {path}: {reason}. Nothing was changed: go on "
+                        "with --resume once the disk works again, or move the files of that "
+                        "checkpoint away to go on from the one before."
+                    ) from error
                 failures.append(f"{name}: {_first_line(error)}")
                 continue
             self._good = [name]
+            # Outdated where the disk failed after the checkpoint, or the last one is damaged.
+            self._point_to(name)
             self._trainer.rewind()
             if failures:
                 sys.stderr.write(f"Going on from {name}. Cannot read {'; '.join(failures)}\n")
@@ -123,11 +133,14 @@ class Checkpoints:
         for path in sorted(self._folder.glob(f"{_PARTIAL}.*")):
             os.replace(path, path.with_name(path.name.replace(_PARTIAL, name, 1)))
         self._good = [*(good for good in self._good if good != name), name][-_KEPT:]
-        # For tf.train.latest_checkpoint; nothing of ours reads it.
-        write_text(self._folder / "checkpoint", f'model_checkpoint_path: "{name}"\n')
+        self._point_to(name)
         for path in self._folder.glob("ckpt-*"):
             if path.name.partition(".")[0] not in self._good:
                 path.unlink()
+
+    def _point_to(self, name: str) -> None:
+        # For tf.train.latest_checkpoint; nothing of ours reads it.
+        write_text(self._folder / "checkpoint", f'model_checkpoint_path: "{name}"\n')
 
     def _clear(self) -> None:
         """Removes what is left of a checkpoint that was not written to its end."""

@@ -140,7 +140,8 @@ def _begun(
         evaluator = Evaluator(
             graph, config.tie_policy, config.seed, strategy=shared, progress=progress
         )
-        with _explained(run), _in_memory():
+        # In this order: TensorFlow has one error for a full memory and a full disk.
+        with _in_memory(), _explained(run):
             yield _Session(config, run, graph, strategy, evaluator, resume, started)
 
 

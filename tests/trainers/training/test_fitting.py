@@ -13,6 +13,7 @@ from quatre_tf import Evaluator, Graph, load_run
 from quatre_tf.data import graph as graphs
 from quatre_tf.errors import ConfigError, DataError, TrainingError
 from quatre_tf.ranking.results import Results
+from saved_models.storage import StorageError
 from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.training.misfortunes import export_little
 from tests.trainers.training.survival import read_records, state
@@ -123,14 +124,25 @@ def copied(finished, tmp_path):
     return shutil.copytree(finished, tmp_path / "copied")
 
 
-def test_what_does_not_fit_into_memory_is_said(config, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        (
+            "OOM when allocating tensor",
+            TrainingError,
+            r"does not fit into memory.* a smaller --embedding_dim",
+        ),
+        ("run/best.data; No space left on device", StorageError, r"No space left.*--resume"),
+    ],
+)
+def test_a_full_memory_and_a_full_disk_are_told_apart(
+    config, tmp_path, monkeypatch, text, error, message
+):
     def exhausted(self, num_steps):
-        raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
+        raise tf.errors.ResourceExhaustedError(None, None, text)
 
     monkeypatch.setattr(Trainer, "train", exhausted)
-    with pytest.raises(
-        TrainingError, match=r"does not fit into memory.* a smaller --embedding_dim"
-    ):
+    with pytest.raises(error, match=message):
         train(config, tmp_path / "run")
 
 

@@ -1,5 +1,6 @@
 """Damaged checkpoints, clocks that jump, and where nothing can be written: docs/survival.md."""
 
+import errno
 import json
 import os
 import time
@@ -10,6 +11,7 @@ import tensorflow as tf
 
 from datasets import catalog
 from quatre_tf.errors import ConfigError
+from saved_models.storage import StorageError
 from tests.trainers.training.wiring import eagerly
 from trainers.training.checkpoints import Checkpoints, RunState
 from trainers.training.run_directory import RunDirectory
@@ -105,6 +107,60 @@ def test_the_state_file_of_tensorflow_does_not_matter(folder, trainer, text):
         (folder / "checkpoint").unlink()
     else:
         (folder / "checkpoint").write_text(text)
+    assert restored(folder, trainer) == 30
+
+
+def test_the_state_file_that_could_not_be_written_is_mended(folder, trainer, monkeypatch):
+    """The disk failed right after the checkpoint itself: it is the last all the same."""
+    checkpoints = Checkpoints(folder, trainer, RunState())
+    checkpoints.restore()
+    fill(trainer, 40)
+    with monkeypatch.context() as patch:
+        patch.setattr("trainers.training.checkpoints.write_text", failing(OSError(5, "failing")))
+        with pytest.raises(StorageError, match="Cannot write the checkpoint"):
+            checkpoints.save()
+    assert tf.train.latest_checkpoint(folder) == str(folder / "ckpt-30")
+    assert restored(folder, trainer) == 40
+    assert tf.train.latest_checkpoint(folder) == str(folder / "ckpt-40")
+
+
+DISK_ERRORS = {
+    os.strerror(errno.EINTR): tf.errors.UnavailableError,
+    os.strerror(errno.ENOSPC): tf.errors.ResourceExhaustedError,
+    os.strerror(errno.EIO): tf.errors.UnknownError,
+}
+
+
+def failing(error):
+    def fail(*arguments):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("text", DISK_ERRORS)
+def test_a_disk_that_fails_while_reading_is_not_a_damaged_checkpoint(
+    folder, trainer, text, monkeypatch
+):
+    error = DISK_ERRORS[text](None, None, f"/somewhere; {text}")
+    with monkeypatch.context() as patch:
+        patch.setattr(tf.train.Checkpoint, "read", failing(error))
+        with pytest.raises(StorageError, match=f"Cannot read the checkpoint .*ckpt-30: {text}"):
+            restored(folder, trainer)
+    assert restored(folder, trainer) == 30
+
+
+@pytest.mark.parametrize("text", DISK_ERRORS)
+def test_a_disk_that_fails_while_writing_keeps_the_checkpoint_before(
+    folder, trainer, text, monkeypatch
+):
+    checkpoints = Checkpoints(folder, trainer, RunState())
+    checkpoints.restore()
+    error = DISK_ERRORS[text](None, None, f"/somewhere; {text}")
+    with monkeypatch.context() as patch:
+        patch.setattr(tf.train.Checkpoint, "write", failing(error))
+        with pytest.raises(StorageError, match=f"{text}.*ckpt-30, is kept"):
+            checkpoints.save()
     assert restored(folder, trainer) == 30
 
 
