@@ -2,7 +2,7 @@
 
 python -m tests.faults.inject --runs=2000
 
-Each run trains on a tiny graph; every fourth also ranks the test split, calibrates and exports,
+Each run trains on a tiny graph; every eighth also ranks the test split, calibrates and exports,
 which takes longer than everything else together. Opening, reading, writing, syncing, renaming and
 removing its files fails at random with ENOSPC, EIO or EINTR, or takes half of the bytes. After up
 to three such attempts the run is resumed on a disk that works. It has to end with an error in one
@@ -27,7 +27,7 @@ _SOURCE = pathlib.Path(__file__).with_name("faults.c")
 _ATTEMPTS = 3
 # Faults per million calls.
 _RATES = (1000, 5000, 20000)
-_EXPORTED = 4
+_EXPORTED = 8
 
 
 _RUNS = flags.DEFINE_integer("runs", 20, "How many.")
@@ -61,8 +61,10 @@ def _with_library(arguments):
 
 
 def _inject(folder, first_seed, runs):
+    from tests.trainers.training.survival import assert_same_run, assert_same_training
+    from tests.trainers.training.wiring import eagerly
     from trainers.training.config import TrainConfig
-    from trainers.training.fitting import fit
+    from trainers.training.fitting import fit, train
 
     library = ctypes.CDLL(os.environ["QUATRE_FAULTS"])
     library.arm.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint]
@@ -75,12 +77,21 @@ def _inject(folder, first_seed, runs):
         epochs=2,
         validate_every=1,
     )
-    fit(config, folder / "whole")
+    fit(config, folder / "fitted")
+    # Compiling the step anew takes most of the time of a training of ten steps.
+    with eagerly():
+        train(config, folder / "trained")
     outcomes = {"whole": 0, "refused": 0, "wrong": 0}
     injected = 0
     for seed in range(first_seed, first_seed + runs):
         run_dir = folder / "run"
-        outcome, count = _one_run(config, run_dir, folder / "whole", library, seed)
+        if seed % _EXPORTED == 0:
+            kind = fit, assert_same_run, folder / "fitted"
+            outcome, count = _one_run(config, run_dir, library, seed, *kind)
+        else:
+            kind = train, assert_same_training, folder / "trained"
+            with eagerly():
+                outcome, count = _one_run(config, run_dir, library, seed, *kind)
         outcomes[outcome] += 1
         injected += count
         shutil.rmtree(run_dir, ignore_errors=True)
@@ -90,14 +101,11 @@ def _inject(folder, first_seed, runs):
     return int(outcomes["wrong"] > 0)
 
 
-def _one_run(config, run_dir, whole, library, seed):
+def _one_run(config, run_dir, library, seed, run, assert_same, whole):
     """Returns how the run ended, and the number of faults."""
     from quatre_tf.errors import DataError
-    from tests.trainers.training.survival import assert_same_run, assert_same_training
-    from trainers.training.fitting import fit, train
     from trainers.training.run_directory import RunDirectory
 
-    is_exported = seed % _EXPORTED == 0
     injected, errors = 0, []
     for attempt in range(_ATTEMPTS + 1):
         works = attempt == _ATTEMPTS
@@ -106,7 +114,6 @@ def _one_run(config, run_dir, whole, library, seed):
             rate = _RATES[seed % len(_RATES)]
             library.arm(os.fsencode(run_dir), 10 * seed + attempt, rate)
         try:
-            run = fit if is_exported else train
             run(config, run_dir, resume=RunDirectory(run_dir).has_run)
         except DataError as refusal:
             error = refusal
@@ -125,7 +132,7 @@ def _one_run(config, run_dir, whole, library, seed):
         sys.stderr.write(f"seed {seed} refused: {errors}\n")
         return "refused", injected
     try:
-        (assert_same_run if is_exported else assert_same_training)(run_dir, whole)
+        assert_same(run_dir, whole)
     except Exception:
         sys.stderr.write(f"seed {seed}, after {errors}:\n{traceback.format_exc()}")
         return "wrong", injected
