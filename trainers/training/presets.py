@@ -159,7 +159,8 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
                 "optimizer": "adam",
                 "learning_rate": 0.003,
                 "init_scale": 0.05,
-                "epochs": 15,
+                "epochs": 40,
+                "validate_every": 20,
             }
         }
     },
