@@ -46,7 +46,10 @@ def writing(what: str, path: pathlib.Path, remedy: str, needed: int = 0) -> Iter
     """
     try:
         yield
-    except (OSError, tf.errors.OpError) as error:
+    except DataError:
+        raise
+    except (OSError, tf.errors.OpError, ValueError) as error:
+        # A ValueError where TensorFlow reads the fingerprint of a SavedModel back.
         reason = disk_reason(error)
         if reason is None:
             raise

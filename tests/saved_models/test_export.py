@@ -77,10 +77,17 @@ def test_two_versions_live_in_one_process(scorer, exported, tmp_path):
         assert other("score_triples", **question) == expected
 
 
-def test_a_failing_save_leaves_nothing(scorer, tmp_path, monkeypatch):
+FAILURES = [
+    tf.errors.ResourceExhaustedError(None, None, "No space left on device"),
+    ValueError("Could not create singleprint.\nUNKNOWN: fingerprint.pb; No space left on device"),
+]
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=type)
+def test_a_failing_save_leaves_nothing(scorer, tmp_path, monkeypatch, error):
     def save(scorer, folder, signatures):
         (pathlib.Path(folder) / "saved_model.pb").write_bytes(b"half")
-        raise tf.errors.ResourceExhaustedError(None, None, "No space left on device")
+        raise error
 
     monkeypatch.setattr(tf.saved_model, "save", save)
     with pytest.raises(DataError, match="No space left on device"):
