@@ -8,6 +8,7 @@ ours comes with a traceback); 130 interrupted by Ctrl-C; 141 nobody reads the ou
 """
 
 import contextlib
+import gc
 import importlib.util
 import os
 import signal
@@ -97,11 +98,15 @@ def import_tensorflow() -> None:
     is_log_wanted = logging.get_verbosity() >= logging.INFO and _is_verbosity_given()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0" if is_log_wanted else "3")
     muted = contextlib.nullcontext() if is_log_wanted else _muted_stderr()
-    with status("Loading TensorFlow"), muted:
-        import keras
-        import tensorflow  # noqa: F401
-
-        keras.config.set_floatx("float32")
+    # What is imported stays: to search it for garbage takes a fifth of the time.
+    gc.disable()
+    try:
+        with status("Loading TensorFlow"), muted:
+            import keras
+            import tensorflow  # noqa: F401
+    finally:
+        gc.enable()
+    keras.config.set_floatx("float32")
 
 
 def _is_verbosity_given() -> bool:

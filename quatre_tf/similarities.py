@@ -186,7 +186,7 @@ class Separable(Similarity):
         """Returns minus the sum of the terms."""
         return -tf.reduce_sum(self.term(*tf.split(queries - rows, self.parts, axis=-1)), axis=-1)
 
-    @tf.function(jit_compile=True)
+    @tf.function(jit_compile=True, autograph=False)
     def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
         """Returns minus the sum of the terms of all pairs."""
         return self.portable_tile(rows, queries)
@@ -213,7 +213,7 @@ class Separable(Similarity):
         )
         return sums
 
-    @tf.function(jit_compile=True)
+    @tf.function(jit_compile=True, autograph=False)
     def tile_gradients(
         self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:

@@ -16,7 +16,7 @@ from quatre_tf.layers.score_function import Weights
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.counting import count_better, ranks_from_counts
 from quatre_tf.ranking.entity_lists import RankTargets, Tile
-from quatre_tf.ranking.tiles import CandidateTable, candidate_table, top_k
+from quatre_tf.ranking.tiles import CandidateTable, any_sizes, candidate_table, top_k
 from quatre_tf.similarities import Similarity
 from quatre_tf.validation import check_finite
 from saved_models.calibration import Calibration
@@ -96,7 +96,7 @@ class Scorer(tf.Module):
         self._names, self._tails, self._heads = names, tails, heads
         self._calibration = calibration
 
-    @tf.function(input_signature=[_HEAD, _RELATION, *_OPTIONS])
+    @tf.function(input_signature=[_HEAD, _RELATION, *_OPTIONS], autograph=False)
     def predict_tails(
         self,
         head: tf.Tensor,
@@ -117,7 +117,7 @@ class Scorer(tf.Module):
         mask_scores = self._tails.mask_scores(relations, heads, filtered, type_constrained)
         return self._predict(self._similarity, queries, relations, status, top_k, mask_scores)
 
-    @tf.function(input_signature=[_RELATION, _TAIL, *_OPTIONS])
+    @tf.function(input_signature=[_RELATION, _TAIL, *_OPTIONS], autograph=False)
     def predict_heads(
         self,
         relation: tf.Tensor,
@@ -135,14 +135,14 @@ class Scorer(tf.Module):
             self._head_similarity, queries, relations, status, top_k, mask_scores, triple_tails
         )
 
-    @tf.function(input_signature=[_HEAD, _RELATION, _TAIL])
+    @tf.function(input_signature=[_HEAD, _RELATION, _TAIL], autograph=False)
     def score_triples(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
         """Returns `score`, `probability` and `status`, all `[batch]`."""
         heads, relations, tails, status = self._resolve(head=head, relation=relation, tail=tail)
         score = self._scores(heads, relations, tails)
         return _answer(status, score=score, probability=self._probabilities(score, relations))
 
-    @tf.function(input_signature=[_HEAD, _RELATION, _TAIL])
+    @tf.function(input_signature=[_HEAD, _RELATION, _TAIL], autograph=False)
     def rank_tails(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
         """Returns `rank` and `status` `[batch]`: the filtered rank of the tail, realistic ties."""
         heads, relations, tails, status = self._resolve(head=head, relation=relation, tail=tail)
@@ -150,7 +150,7 @@ class Scorer(tf.Module):
         queries = self._tail_queries(heads, relations)
         return self._rank(self._similarity, queries, tails, self._tails.known_keys, lists, status)
 
-    @tf.function(input_signature=[_HEAD, _RELATION, _TAIL])
+    @tf.function(input_signature=[_HEAD, _RELATION, _TAIL], autograph=False)
     def rank_heads(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
         """Returns `rank` and `status` `[batch]`: the filtered rank of the head, realistic ties."""
         heads, relations, tails, status = self._resolve(head=head, relation=relation, tail=tail)
@@ -255,12 +255,8 @@ class Scorer(tf.Module):
     ) -> Outputs:
         table = CandidateTable(self._table.read_value(), self._norm.read_value())
         set_keys = tf.zeros([0], tf.int64)
-        ranks = tf.zeros([0], tf.float64)
-        # Batches of bounded size: so is the memory.
-        for start in tf.range(0, tf.shape(queries)[0], _RANKED_AT_ONCE):
-            tf.autograph.experimental.set_loop_options(
-                parallel_iterations=1, shape_invariants=[(ranks, tf.TensorShape([None]))]
-            )
+
+        def add_batch(start: tf.Tensor, ranks: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             rows = slice(start, start + _RANKED_AT_ONCE)
             set_lists = tf.zeros([0, tf.size(targets[rows])], tf.int64)
             rank_targets = RankTargets(
@@ -270,6 +266,17 @@ class Scorer(tf.Module):
                 queries[rows], table, rank_targets, similarity, portable=True
             )
             ranks = tf.concat([ranks, ranks_from_counts(better[0, 0], equal[0, 0])], axis=0)
+            return start + _RANKED_AT_ONCE, ranks
+
+        # Batches of bounded size: so is the memory.
+        state = tf.constant(0), tf.zeros([0], tf.float64)
+        _, ranks = tf.while_loop(
+            lambda start, _: start < tf.shape(queries)[0],
+            add_batch,
+            state,
+            shape_invariants=any_sizes(state),
+            parallel_iterations=1,
+        )
         return _answer(status, rank=tf.cast(ranks, tf.float32))
 
 

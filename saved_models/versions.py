@@ -58,7 +58,7 @@ def signatures(scorer: Scorer) -> dict[str, Any]:
     # has to come before the first.
     top_k, yes, no = tf.constant(10), tf.constant(True), tf.constant(False)
 
-    @tf.function(input_signature=scorer.predict_tails.input_signature)
+    @tf.function(input_signature=scorer.predict_tails.input_signature, autograph=False)
     def predict_tails(
         head: tf.Tensor,
         relation: tf.Tensor,
@@ -68,7 +68,7 @@ def signatures(scorer: Scorer) -> dict[str, Any]:
     ) -> Outputs:
         return scorer.predict_tails(head, relation, *_scalars(top_k, filtered, type_constrained))
 
-    @tf.function(input_signature=scorer.predict_heads.input_signature)
+    @tf.function(input_signature=scorer.predict_heads.input_signature, autograph=False)
     def predict_heads(
         relation: tf.Tensor,
         tail: tf.Tensor,

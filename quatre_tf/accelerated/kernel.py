@@ -83,8 +83,6 @@ def build() -> pathlib.Path:
     return path
 
 
-# Asked for while a step is traced: AutoGraph would warn that it cannot read `os.path.isfile`.
-@tf.autograph.experimental.do_not_convert
 def load() -> Callable[..., Any] | None:
     """Returns the operation, or None where it was not built or is switched off.
 

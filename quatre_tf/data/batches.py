@@ -57,7 +57,8 @@ class Batches(abc.ABC):
         # comes last, to make the next batch while the model works on this one. One thread is enough
         # (map is not parallel), and leaves the other cores to the model.
         elements = tf.data.Dataset.range(start * share.count, tf.int64.max)
-        batches = elements.map(lambda element: self._make_element(element, share))
+        make = tf.autograph.experimental.do_not_convert(self._make_element)
+        batches = elements.map(lambda element: make(element, share))
         return batches.prefetch(2 * share.count).with_options(_as_written())
 
     def _make_element(self, element: tf.Tensor, share: Share) -> dict[str, tf.Tensor]:

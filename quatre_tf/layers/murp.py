@@ -81,7 +81,7 @@ def _scalars(heads: tf.Tensor, relations: tf.Tensor) -> tuple[tf.Tensor, tf.Tens
     return _squares(heads), tf.reduce_sum(heads * relations, axis=-1), _squares(relations)
 
 
-@tf.function(jit_compile=True, reduce_retracing=True)
+@tf.function(jit_compile=True, reduce_retracing=True, autograph=False)
 def _scores_of_tails(
     ta: tf.Tensor, tr: tf.Tensor, tt: tf.Tensor, aa: tf.Tensor, ar: tf.Tensor, rr: tf.Tensor
 ) -> tf.Tensor:
@@ -93,7 +93,7 @@ def _scores_of_tails(
     return _minus_squared_distances(aa, cut * az, tf.square(cut) * zz)
 
 
-@tf.function(jit_compile=True, reduce_retracing=True)
+@tf.function(jit_compile=True, reduce_retracing=True, autograph=False)
 def _scores_of_heads(products: tf.Tensor, squares: tf.Tensor, zz: tf.Tensor) -> tf.Tensor:
     """Returns minus the squared distances `[m, b]`.
 

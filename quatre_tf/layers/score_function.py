@@ -32,7 +32,9 @@ def compiled(method: Callable[..., Any]) -> Callable[..., Any]:
         if kind not in functions:
             # Without tables: nothing of a model is kept.
             twin = type(self).from_config(self.get_config())
-            functions[kind] = tf.function(functools.partial(method, twin), jit_compile=True)
+            functions[kind] = tf.function(
+                functools.partial(method, twin), jit_compile=True, autograph=False
+            )
         return functions[kind](*arguments)
 
     return call

@@ -113,24 +113,32 @@ class CandidateScores:
                 tf.linalg.matmul(upstream, self._rows),
                 tf.linalg.matmul(upstream, self._queries, transpose_a=True),
             )
-        query_gradient = tf.zeros_like(self._queries)
-        parts = tf.TensorArray(
-            self._rows.dtype, 0, dynamic_size=True, infer_shape=False, element_shape=[None, None]
-        )
         upstream = tf.transpose(upstream)
         size = self._similarity.gradient_rows
-        for start in tf.range(0, tf.shape(self._rows)[0], size):
-            tf.autograph.experimental.set_loop_options(parallel_iterations=1)
+
+        def add_tile(
+            start: tf.Tensor, query_gradient: tf.Tensor, parts: tf.TensorArray
+        ) -> tuple[tf.Tensor, tf.Tensor, tf.TensorArray]:
             tile = slice(start, start + size)
             of_rows, of_queries = self._similarity.tile_gradients(
                 self._rows[tile], self._queries, upstream[tile]
             )
             query_gradient += tf.ensure_shape(of_queries, query_gradient.shape)
-            parts = parts.write(parts.size(), of_rows)
+            return start + size, query_gradient, parts.write(parts.size(), of_rows)
+
+        parts = tf.TensorArray(
+            self._rows.dtype, 0, dynamic_size=True, infer_shape=False, element_shape=[None, None]
+        )
+        _, query_gradient, parts = tf.while_loop(
+            lambda start, *_: start < tf.shape(self._rows)[0],
+            add_tile,
+            (tf.constant(0), tf.zeros_like(self._queries), parts),
+            parallel_iterations=1,
+        )
         return query_gradient, parts.concat()
 
 
-@tf.function(jit_compile=True)
+@tf.function(jit_compile=True, autograph=False)
 def _with_regularizers(
     gradient: tf.Tensor, table: tf.Tensor, components: int, norms: NormWeights
 ) -> tuple[tf.Tensor, tf.Tensor]:

@@ -192,7 +192,7 @@ def _add_up(
     return add_in_place(table, ids, rows)
 
 
-@tf.function(jit_compile=True)
+@tf.function(jit_compile=True, autograph=False)
 def _regularize(
     rows: tuple[tf.Tensor, tf.Tensor, tf.Tensor], components: int, norms: NormWeights
 ) -> tuple[tf.Tensor, tuple[tf.Tensor, tf.Tensor, tf.Tensor]]:

@@ -154,8 +154,6 @@ def _occurring_entities(batch: SampledBatch) -> tf.Tensor:
     return tf.concat([batch.heads, tf.reshape(candidates, [-1])], axis=0)
 
 
-# AutoGraph would warn that it cannot read the search for the library.
-@tf.autograph.experimental.do_not_convert
 def compiled_operation(
     function: ScoreFunction, dtype: tf.DType = tf.float32
 ) -> Callable[..., Any] | None:
@@ -233,7 +231,7 @@ def _entity_part(
     return _EntityPart(scored.loss, squares, gradient, folded_gradients, dense_gradients)
 
 
-@tf.function(jit_compile=True)
+@tf.function(jit_compile=True, autograph=False)
 def _repeated_squares(
     heads: tf.Tensor, candidates: tf.Tensor, tail_corrupted: tf.Tensor
 ) -> tf.Tensor:

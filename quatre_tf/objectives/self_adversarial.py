@@ -62,7 +62,7 @@ def self_adversarial_objective(
     return sampled_objective(model, batch, candidates, options, num_targets, self_adversarial)
 
 
-@tf.function(jit_compile=True)
+@tf.function(jit_compile=True, autograph=False)
 def _negatives(
     scores: tf.Tensor, weights: tf.Tensor, margin: tf.Tensor, temperature: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:

@@ -47,7 +47,7 @@ def softmax_gradient(
     return tf.cond(in_range, lambda: found, by_the_largest)
 
 
-@tf.function(jit_compile=True)
+@tf.function(jit_compile=True, autograph=False)
 def _shifted(
     scores: tf.Tensor, raised: tf.Tensor, shifts: tf.Tensor, others: tf.Tensor, weights: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:

@@ -201,7 +201,7 @@ def _count(
     return better[..., :batch], equal[..., :batch]
 
 
-_compiled_count = tf.function(_count)
+_compiled_count = tf.function(_count, autograph=False)
 
 
 def _is_finite(similarity: Similarity, table: CandidateTable, queries: tf.Tensor) -> tf.Tensor:
@@ -275,14 +275,14 @@ def _checked(scores: tf.Tensor) -> tf.Tensor:
         return tf.constant(True)
 
 
-@tf.function(jit_compile=True, reduce_retracing=True)
+@tf.function(jit_compile=True, reduce_retracing=True, autograph=False)
 def _encode(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
     """Returns the codes `[entities, k]` float32 of the first k queries."""
     scores = scores[:, : tf.size(thresholds)]
     return tf.where(scores > thresholds, 1.0, tf.where(scores == thresholds, float(_EQUAL), 0.0))
 
 
-@tf.function(jit_compile=True, reduce_retracing=True)
+@tf.function(jit_compile=True, reduce_retracing=True, autograph=False)
 def _sum_codes(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
     """Returns the sums `[1, k]` int32 of the codes of all entities of the tile."""
     codes = tf.reduce_sum(_encode.python_function(scores, thresholds), axis=0, keepdims=True)

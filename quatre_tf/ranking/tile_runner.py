@@ -116,15 +116,15 @@ class TileRunner:
 
         return self._strategy.gather(self._strategy.run(count, tensors), axis=3)
 
-    _read_compiled = tf.function(_read)
-    _count_compiled = tf.function(_count, reduce_retracing=True)
+    _read_compiled = tf.function(_read, autograph=False)
+    _count_compiled = tf.function(_count, reduce_retracing=True, autograph=False)
 
     def queries(self, side: str, triples: tf.Tensor) -> tf.Tensor:
         """Returns the queries `[n, width]` of triples `[n, 3]` int32 that ask for a side."""
         return self._queries.get_concrete_function(side, _TRIPLES)(triples)
 
     # It takes a third of the time of the same operations one by one.
-    @tf.function
+    @tf.function(autograph=False)
     def _queries(self, side: str, triples: tf.Tensor) -> tf.Tensor:
         heads, relations, tails = tf.unstack(triples, axis=1)
         if side == "head":

@@ -69,7 +69,7 @@ class Answerer:
         scores, ids = self._find_best.get_concrete_function(side, *specs)(*tensors)
         return scores.numpy(), ids.numpy()
 
-    @tf.function
+    @tf.function(autograph=False)
     def _find_best(
         self,
         side: str,
@@ -89,7 +89,7 @@ class Answerer:
         """Returns the queries `[n, width]` for the entities on a side of triples `[n, 3]`."""
         return self._runner.queries(side, tf.constant(triples)).numpy()
 
-    @tf.function(input_signature=[_TRIPLES])
+    @tf.function(input_signature=[_TRIPLES], autograph=False)
     def scores(self, triples: tf.Tensor) -> tf.Tensor:
         """Returns the scores `[n]` of triples `[n, 3]`."""
         return self._model.score_triples(*tf.unstack(triples, axis=1))

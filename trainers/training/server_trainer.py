@@ -96,7 +96,7 @@ class ServerTrainer(Trainer):
         loss, regularization, gradient_norm = np.mean(self._coordinator.fetch(losses), axis=0)
         return Progress(float(loss), float(regularization), float(gradient_norm))
 
-    @tf.function
+    @tf.function(autograph=False)
     def _train_step(self, step: tf.Tensor) -> tf.Tensor:
         # Made while tracing, so that the triples become part of the function, which is sent to a
         # worker once; as captured tensors they would be sent at every step.

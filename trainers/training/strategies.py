@@ -93,7 +93,7 @@ def chief_value(strategy: tf.distribute.Strategy, value: float) -> float:
     return float(_chief_value(strategy, tf.constant(value, tf.float64)))
 
 
-@tf.function
+@tf.function(autograph=False)
 def _chief_value(strategy: tf.distribute.Strategy, value: tf.Tensor) -> tf.Tensor:
     def of_first_replica(value: tf.Tensor) -> tf.Tensor:
         context = tf.distribute.get_replica_context()

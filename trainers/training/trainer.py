@@ -148,13 +148,17 @@ class Trainer:
             float(loss), float(regularization), float(self.optimizer.gradient_norm.numpy())
         )
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def _train(self, iterator: Iterator, num_steps: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        loss, regularization = tf.constant(0.0), tf.constant(0.0)
-        for _ in tf.range(num_steps):
+        def take_step(
+            step: tf.Tensor, loss: tf.Tensor, regularization: tf.Tensor
+        ) -> tuple[tf.Tensor, ...]:
             losses = self._strategy.run(self._replica_step, (next(iterator),))
             summed = [self._strategy.reduce("SUM", value, axis=None) for value in losses]
-            loss, regularization = loss + summed[0], regularization + summed[1]
+            return step + 1, loss + summed[0], regularization + summed[1]
+
+        start = tf.constant(0, tf.int64), tf.constant(0.0), tf.constant(0.0)
+        _, loss, regularization = tf.while_loop(lambda step, *_: step < num_steps, take_step, start)
         self.step.assign_add(num_steps)
         return loss, regularization
 
