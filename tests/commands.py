@@ -65,7 +65,9 @@ def run(module, *arguments, folder=ROOT, timeout=600):
     arguments = list(map(str, arguments))
     with tempfile.TemporaryDirectory() as scratch:
         printed = pathlib.Path(scratch, "printed")
-        process = FORKED.Process(target=_main, args=(module, arguments, folder, printed))
+        process = FORKED.Process(
+            target=_main, args=(module, arguments, dict(os.environ), folder, printed)
+        )
         process.start()
         process.join(timeout)
         if process.exitcode is None:
@@ -83,7 +85,14 @@ def type_in(command, folder):
     return run(*rest, folder=folder)
 
 
-def _main(module, arguments, folder, printed):
+def replace_environment(environment):
+    """Gives this forked process another environment than that of the server that forked it."""
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+def _main(module, arguments, environment, folder, printed):
+    replace_environment(environment)
     with printed.open("wb") as file:
         os.dup2(file.fileno(), sys.stdout.fileno())
         os.dup2(file.fileno(), sys.stderr.fileno())

@@ -161,11 +161,9 @@ def build_kernel(cache, kernel):
 
 @pytest.fixture
 def use_kernel(kernel_cache, monkeypatch):
-    """Makes the paper's steps compiled ones; returns the environment that does so elsewhere."""
-    environment = {"XDG_CACHE_HOME": str(kernel_cache), "QUATRE_ENABLE_KERNEL": "1"}
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    return environment
+    """Makes the paper's steps compiled ones, those of processes that are started too."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(kernel_cache))
+    monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "1")
 
 
 @pytest.fixture(params=["tensorflow", "kernel"])

@@ -12,7 +12,7 @@ import socket
 import sys
 import time
 
-from tests.commands import FORKED
+from tests.commands import FORKED, replace_environment
 
 # Below the ports that Linux gives to whoever asks for any (32768 and up), so that nobody takes one
 # before the cluster does; test processes start in different places.
@@ -40,13 +40,12 @@ class Processes:
 
     def __init__(self, folder: pathlib.Path):
         self._folder, self._started = folder, []
-        # Of all processes that are started from now on.
-        self.environment: dict[str, str] = {}
 
     def start(self, function, *arguments, environment, **options):
         """Calls a function of a module in a process of its own; its output goes to a file."""
         output = self._folder / f"process-{len(self._started)}.txt"
-        environment = self.environment | environment
+        # The server that forks has the environment of the test that was the first to need it.
+        environment = os.environ | environment
         process = FORKED.Process(
             target=_call, args=(function, arguments, options, environment, output), daemon=True
         )
@@ -98,7 +97,7 @@ def _call(function, arguments, options, environment, output):
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     # A shell starts background jobs with SIGINT ignored, and children inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.environ |= environment
+    replace_environment(environment)
     file = os.open(output, os.O_WRONLY | os.O_CREAT)
     os.dup2(file, 1)
     os.dup2(file, 2)

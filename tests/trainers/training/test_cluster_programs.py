@@ -42,7 +42,6 @@ def endless(family, run_dir, strategy):
 
 
 def test_a_lost_worker_ends_the_run_and_resume_goes_on(family, processes, tmp_path, use_kernel):
-    processes.environment |= use_kernel
     run_dir, addresses = tmp_path / "run", cluster(worker=2)
     arguments = ["trainers.fit", *endless(family, run_dir, "multi_worker")]
     workers = processes.start_cluster(addresses, *arguments)
@@ -77,7 +76,6 @@ def test_servers_outlive_a_worker_and_the_run_goes_on_without_them(
     family, processes, tmp_path, use_kernel
 ):
     """Their steps are not compiled: the worker that one is sent to might not have the library."""
-    processes.environment |= use_kernel
     run_dir, addresses = tmp_path / "run", cluster(chief=1, ps=2, worker=2)
     arguments = ["trainers.fit", *endless(family, run_dir, "parameter_server")]
     tasks = processes.start_cluster(addresses, *arguments)
