@@ -39,7 +39,7 @@ def main():
     if _WHAT.value == "tensorflow":
         import_tensorflow()
         import keras
-        print(keras.backend.backend(), keras.config.floatx())
+        print(keras.backend.backend(), keras.config.floatx(), "sklearn" in sys.modules)
         return 0
     if _WHAT.value == "interrupt":
         raise KeyboardInterrupt
@@ -177,4 +177,4 @@ def test_settings_of_keras_change_nothing(tmp_path):
         check=False,
         text=True,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "tensorflow float32\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "tensorflow float32 False\n", "")
