@@ -1,3 +1,4 @@
+import gc
 import os
 import shlex
 import subprocess
@@ -69,6 +70,8 @@ def pytest_configure(config):
         return  # this process hands out the tests and runs none: it needs no TensorFlow
     import tensorflow as tf
 
+    # Imported modules are never garbage: no collection needs to search them.
+    gc.freeze()
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 
