@@ -154,6 +154,8 @@ def _count(
     num_tiles = tf.maximum(-(-num_entities // entity_tile), 1)
     tile_size = -(-num_entities // num_tiles)
     queries = tf.pad(queries, [*missing, [0, 0]])
+    # False: certainly not, as where models are served, whose graph then leaves them out.
+    may_have_sets = rank_targets.set_lists.shape[0] != 0
     targets = tf.pad(rank_targets.targets, [[0, 0], *missing], constant_values=-1)
     rank_targets = rank_targets._replace(
         targets=tf.maximum(targets, 0),
@@ -169,6 +171,7 @@ def _count(
         leading_widths(targets >= 0),
         _is_finite(similarity, table, queries),
         tile_size,
+        may_have_sets,
         portable,
     )
     score = similarity.portable_tile if portable else similarity.tile
@@ -179,7 +182,7 @@ def _count(
         fn_output_signature=similarity.dtype,
     )
 
-    def count_again(
+    def count_once(
         sweeps: tf.Tensor, thresholds: tf.Tensor, *counted: tf.Tensor
     ) -> tuple[tf.Tensor, ...]:
         del thresholds
@@ -190,10 +193,15 @@ def _count(
             found = tf.identity(counted[2])
         return sweeps + 1, found, *count(found)
 
-    state = (tf.constant(1), thresholds, *count(thresholds))
+    # The first sweep is one of the loop: outside it, the graph would hold everything twice.
+    num_sets = tf.shape(rank_targets.set_lists)[0]
+    nothing = tf.zeros([1 + num_sets, *tf.unstack(tf.shape(thresholds))], tf.int32)
+    state = (tf.constant(0), thresholds, nothing, nothing, thresholds)
     _, _, better, equal, _ = tf.while_loop(
-        lambda sweeps, thresholds, better, equal, found: tf.reduce_any(found != thresholds),
-        count_again,
+        lambda sweeps, thresholds, better, equal, found: (
+            (sweeps == 0) | tf.reduce_any(found != thresholds)
+        ),
+        count_once,
         state,
         shape_invariants=any_sizes(state),
     )
@@ -229,6 +237,7 @@ def _sweep(
     widths: tf.Tensor,
     is_finite: tf.Tensor,
     tile_size: tf.Tensor,
+    may_have_sets: bool,
     portable: bool,
     thresholds: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -257,11 +266,17 @@ def _sweep(
             masks = member_masks(rank_targets.set_keys, lists, tile)
             return (sum_members(encode(scores, threshold), masks, slots),)
 
-        sums = tf.cond(
-            tf.shape(rank_targets.set_lists)[0] > 0,
-            lambda: map_targets(sum_sets, [thresholds], widths, num_results=1)[0],
-            lambda: map_targets(sum_all, [thresholds], widths, num_results=1)[0],
-        )
+        def count_all() -> tf.Tensor:
+            return map_targets(sum_all, [thresholds], widths, num_results=1)[0]
+
+        def count_sets() -> tf.Tensor:
+            return map_targets(sum_sets, [thresholds], widths, num_results=1)[0]
+
+        if may_have_sets:
+            has_sets = tf.shape(rank_targets.set_lists)[0] > 0
+            sums = tf.cond(has_sets, count_sets, count_all)
+        else:
+            sums = count_all()
         return better + sums % _EQUAL, equal + sums // _EQUAL, found
 
     better, equal, found = scan_tiles(
