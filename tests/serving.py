@@ -27,22 +27,26 @@ def load_python(path):
 def load_session(path):
     """The loader of TensorFlow Serving: a graph, its init operation and a session.
 
-    `ask` fills in the defaults of a signature as the server does.
+    `ask` fills in the defaults of a signature as the server does; `ask.without_defaults` does not.
     """
     # Neither graph nor session is entered: other tests run while the fixture is alive.
     with contextlib.closing(tf.compat.v1.Session(graph=tf.Graph())) as session:
         with session.graph.as_default():
             meta_graph = tf.compat.v1.saved_model.loader.load(session, ["serve"], str(path))
 
-        def ask(signature, **inputs):
+        def run(signature, **inputs):
             definition = meta_graph.signature_def[signature]
-            defaults = {name: tf.make_ndarray(v) for name, v in definition.defaults.items()}
             feed = {}
-            for name, value in {**defaults, **inputs}.items():
+            for name, value in inputs.items():
                 info = definition.inputs[name]
                 feed[info.name] = typed_array(value, tf.as_dtype(info.dtype))
             return session.run({k: v.name for k, v in definition.outputs.items()}, feed)
 
+        def ask(signature, **inputs):
+            defaults = meta_graph.signature_def[signature].defaults
+            return run(signature, **{k: tf.make_ndarray(v) for k, v in defaults.items()} | inputs)
+
+        ask.without_defaults = run
         yield ask
 
 
@@ -54,9 +58,6 @@ def typed_array(value, dtype):
         if not isinstance(leaf, kinds) or (isinstance(leaf, bool) and dtype != tf.bool):
             raise TypeError(f"{leaf!r} is not of expected type: {dtype.name}")
     return array if dtype == tf.string else array.astype(dtype.as_numpy_dtype)
-
-
-LOADERS = {"python": load_python, "session": load_session}
 
 
 def signatures_of(path):

@@ -4,7 +4,7 @@ import pytest
 from quatre_tf import Graph, QuatRE
 from saved_models.scorer import build_scorer
 from saved_models.versions import export_scorer
-from tests.serving import LOADERS
+from tests.serving import load_python, load_session
 
 ENTITIES = ["Côte d'Ivoire", "New York", " padded ", "100%", "%0D", "日本", "cr\rname", "x\u2028y"]
 # With a gap, a double, and what a line of a file cannot hold as it is.
@@ -61,8 +61,24 @@ def exported(scorer, tmp_path_factory):
     return export_scorer(scorer, tmp_path_factory.mktemp("served"))
 
 
-@pytest.fixture(scope="session", params=sorted(LOADERS))
-def ask(request, exported):
-    """`ask(signature, **inputs)` -> outputs as NumPy arrays, once for each way to load."""
-    with LOADERS[request.param](exported) as ask:
+@pytest.fixture(scope="session")
+def ask_session(exported):
+    """`ask(signature, **inputs)` -> outputs as NumPy arrays, by the loader of the server.
+
+    Every signature is optimized when it is first asked, which takes longer than all the questions.
+    """
+    with load_session(exported) as ask:
         yield ask
+
+
+@pytest.fixture(scope="session")
+def ask_python(exported):
+    """The same by `tf.saved_model.load`."""
+    with load_python(exported) as ask:
+        yield ask
+
+
+@pytest.fixture(scope="session", params=["python", "session"])
+def ask(request):
+    """Once for each of them."""
+    return request.getfixturevalue(f"ask_{request.param}")

@@ -13,16 +13,16 @@ import pytest
 from saved_models.client import Client, Prediction, Rank, TripleScore
 from saved_models.rest import RestModel, ServingError
 from tests import commands
-from tests.server_double import load_servable, serve_rest
+from tests.server_double import Servable, serve_rest
+from tests.serving import signatures_of
 
 QUESTIONS = [("日本", "is a"), ("cr\rname", "%25 größer"), (" padded ", "borders")]
 TRIPLES = [("日本", "is a", "100%"), ("x\u2028y", "borders", "%0D"), ("New York", "is a", "日本")]
 
 
 @pytest.fixture(scope="module")
-def servable(exported):
-    with load_servable(exported, "small") as servable:
-        yield servable
+def servable(exported, ask_session):
+    return Servable("small", 1, ask_session, signatures_of(exported))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from concurrent import futures
 
 import pytest
 
-from tests.serving import assert_identical, load_session, requests_of
+from tests.serving import assert_identical, requests_of
 
 THREADS, REQUESTS = 8, 60
 
@@ -21,19 +21,18 @@ def requests(exported, graph):
     ]
 
 
-def test_threads_get_the_answers_of_one_thread(exported, requests):
-    with load_session(exported) as ask:
-        expected = [ask(signature, **inputs) for signature, inputs in requests]
-        together = threading.Barrier(THREADS)
+def test_threads_get_the_answers_of_one_thread(ask_session, requests):
+    expected = [ask_session(signature, **inputs) for signature, inputs in requests]
+    together = threading.Barrier(THREADS)
 
-        def work(thread):
-            together.wait(timeout=60)
-            # Every thread begins elsewhere, so that different signatures run at once.
-            places = [(thread * 31 + count) % len(requests) for count in range(REQUESTS)]
-            return [(p, ask(requests[p][0], **requests[p][1])) for p in places]
+    def work(thread):
+        together.wait(timeout=60)
+        # Every thread begins elsewhere, so that different signatures run at once.
+        places = [(thread * 31 + count) % len(requests) for count in range(REQUESTS)]
+        return [(p, ask_session(requests[p][0], **requests[p][1])) for p in places]
 
-        with futures.ThreadPoolExecutor(THREADS) as pool:
-            answers = list(pool.map(work, range(THREADS)))
+    with futures.ThreadPoolExecutor(THREADS) as pool:
+        answers = list(pool.map(work, range(THREADS)))
     assert [len(answered) for answered in answers] == [REQUESTS] * THREADS
     for place, answer in (pair for answered in answers for pair in answered):
         assert_identical(answer, expected[place])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.saved_models import c_api
-from tests.serving import LOADERS, assert_identical, requests_of, signatures_of
+from tests.serving import assert_identical, requests_of, signatures_of
 
 NAMES = {"head": ["日本"], "relation": ["is a"]}
 TRIPLE = {**NAMES, "tail": ["100%"]}
@@ -34,19 +34,17 @@ def ask_cpp(exported):
         yield ask
 
 
-@pytest.mark.parametrize("loader", sorted(LOADERS))
-def test_all_signatures_answer_alike_in_cpp_and_python(loader, ask_cpp, exported, graph):
+def test_all_signatures_answer_alike_in_cpp_and_python(
+    ask_cpp, ask_python, ask_session, exported, graph
+):
     requests = requests_of(exported, graph)
     assert {signature for signature, _ in requests} == set(signatures_of(exported))
-    with LOADERS[loader](exported) as ask:
-        for signature, inputs in requests:
-            typed = {
-                name: np.int32(value) if name == "top_k" else value
-                for name, value in inputs.items()
-            }
-            status, outputs = ask_cpp(signature, typed)
-            assert status == "OK"
-            assert_identical(outputs, ask(signature, **inputs))
+    for signature, inputs in requests:
+        typed = {k: np.int32(v) if k == "top_k" else v for k, v in inputs.items()}
+        status, outputs = ask_cpp(signature, typed)
+        assert status == "OK"
+        assert_identical(outputs, ask_python(signature, **inputs))
+        assert_identical(outputs, ask_session(signature, **inputs))
 
 
 def test_scalars_that_are_left_out_have_defaults(ask_cpp):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.saved_models.conftest import ENTITIES, RELATIONS
-from tests.serving import load_session, signatures_of
+from tests.serving import signatures_of
 
 ROLES = ("head", "relation", "tail")
 # As many as fit into a few seconds.
@@ -43,31 +43,24 @@ def row(answer, place):
 
 
 @pytest.fixture(scope="module")
-def loaded(exported):
-    """By the server's loader; test_cpp_loader.py holds that the others answer alike."""
-    with load_session(exported) as ask:
-        yield ask
-
-
-@pytest.fixture(scope="module")
 def definitions(exported):
     return {name: set(signature.inputs) for name, signature in signatures_of(exported).items()}
 
 
 @BUDGET
 @given(rows=st.lists(triples, min_size=1, max_size=4), data=st.data())
-def test_every_row_is_answered_as_if_it_were_alone(loaded, definitions, rows, data):
+def test_every_row_is_answered_as_if_it_were_alone(ask_session, definitions, rows, data):
     signature = data.draw(st.sampled_from(sorted(definitions)))
     roles = [role for role in ROLES if role in definitions[signature]]
     scalars = {"top_k": 3, "filtered": True, "type_constrained": False}
     options = {name: value for name, value in scalars.items() if name in definitions[signature]}
     table = np.array(rows, object).reshape(-1, 3)
     columns = dict(zip(ROLES, table.T, strict=True))
-    answer = loaded(signature, **{role: columns[role].tolist() for role in roles}, **options)
+    answer = ask_session(signature, **{role: columns[role].tolist() for role in roles}, **options)
     assert answer["status"].tolist() == [expected_status(triple, roles) for triple in rows]
     for place in range(len(rows)):
         one = {role: columns[role][place : place + 1].tolist() for role in roles}
-        alone = row(loaded(signature, **one, **options), 0)
+        alone = row(ask_session(signature, **one, **options), 0)
         for name, value in row(answer, place).items():
             if name in ("scores", "score", "probability", "probabilities"):
                 np.testing.assert_allclose(value, alone[name], rtol=1e-5, atol=1e-5)
@@ -85,7 +78,7 @@ def anything(draw):
 
 @BUDGET
 @given(data=st.data())
-def test_inputs_of_any_shape_and_type(loaded, definitions, data):
+def test_inputs_of_any_shape_and_type(ask_session, definitions, data):
     """A refusal, or an answer with one status for each row."""
     signature = data.draw(st.sampled_from(sorted(definitions)))
     inputs = {"head": ["日本"], "relation": ["is a"], "tail": ["100%"]}
@@ -94,7 +87,7 @@ def test_inputs_of_any_shape_and_type(loaded, definitions, data):
     changed = data.draw(st.sampled_from(sorted(inputs)))
     inputs[changed] = data.draw(anything())
     try:
-        answer = loaded(signature, **inputs)
+        answer = ask_session(signature, **inputs)
     except REFUSALS:
         assert not fits_signature(changed, inputs[changed])
     else:
