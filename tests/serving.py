@@ -52,7 +52,8 @@ def load_session(path):
 
 def typed_array(value, dtype):
     """Returns an array, or raises the TypeError that Python's session leaves out: it converts."""
-    kinds = {tf.string: (str, bytes), tf.int32: (int, np.integer), tf.bool: (bool, np.bool_)}[dtype]
+    integers = (int, np.integer)
+    kinds = {tf.string: (str, bytes), tf.bool: (bool, np.bool_)}.get(dtype, integers)
     array = np.array(value, object)
     for leaf in array.ravel():
         if not isinstance(leaf, kinds) or (isinstance(leaf, bool) and dtype != tf.bool):

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from datasets.published.archives import extract_splits
 from datasets.published.benchmarks import UMLS, SplitFile
-from tests.fuzz.attempts import attempt
-from tests.fuzz.budget import fuzz
-from tests.fuzz.mutations import mutated
+from tests.fuzz.fuzzing import attempt, fuzz, mutated
 
 SPLITS = {"train": b"a\tr\tb\n", "valid": b"b\tr\ta\n", "test": b"c\tr\ta\n"}
 BENCHMARK = dataclasses.replace(

@@ -8,9 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quatre_tf import load_run
-from tests.fuzz.attempts import attempt
-from tests.fuzz.budget import fuzz
-from tests.fuzz.mutations import mutated
+from tests.fuzz.fuzzing import attempt, fuzz, mutated
 from trainers.importing.imported_run import import_openke
 from trainers.importing.openke_files import read_ids, read_weights
 from trainers.importing.openke_tables import embeddings_of

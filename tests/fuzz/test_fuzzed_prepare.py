@@ -13,9 +13,7 @@ from datasets.readers.rdf import read_rdf
 from datasets.readers.text_format import TRIPLE_ROLES, Format
 from datasets.splitting import SplitOptions
 from quatre_tf.data.encoding import SPLITS
-from tests.fuzz.attempts import attempt
-from tests.fuzz.budget import fuzz
-from tests.fuzz.mutations import mutated
+from tests.fuzz.fuzzing import attempt, fuzz, mutated
 
 DELIMITERS = ["\t", ",", ";", "|", " ", "#"]
 fields = st.sampled_from(["a", "b", "c d", "x,y", "NA", ""]) | st.text(

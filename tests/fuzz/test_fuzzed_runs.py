@@ -9,9 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quatre_tf import Graph
-from tests.fuzz.attempts import attempt
-from tests.fuzz.budget import fuzz
-from tests.fuzz.mutations import mutated
+from tests.fuzz.fuzzing import attempt, fuzz, mutated
 from trainers.training.config import TrainConfig
 
 

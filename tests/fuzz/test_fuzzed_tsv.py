@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from datasets.triples import parse_triples
 from quatre_tf.data.labels import read_labels
 from quatre_tf.errors import DataError
-from tests.fuzz.budget import fuzz
-from tests.fuzz.mutations import mutated
+from tests.fuzz.fuzzing import fuzz, mutated
 
 BOM = b"\xef\xbb\xbf"
 odd = st.text(st.sampled_from("ab\"' ,#\\é\0\r\t\n\x1c\x85\u00a0\u2028\ufeff🜁"), max_size=3)

@@ -4,9 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quatre_tf import Vocabulary
-from tests.fuzz.attempts import attempt
-from tests.fuzz.budget import fuzz
-from tests.fuzz.mutations import mutated
+from tests.fuzz.fuzzing import attempt, fuzz, mutated
 
 characters = st.sampled_from("aAé\r\n\0 \x85\u2028\ufeff\ud800🜁%") | st.characters()
 some_names = st.lists(st.text(characters, max_size=4), max_size=8)

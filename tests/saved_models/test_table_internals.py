@@ -10,6 +10,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from saved_models.table_internals import AnonymousTable
+from tests.serving import load_session
 
 REMEDY = "TensorFlow changed a private part of tables: see the docstring of this file."
 
@@ -28,32 +29,18 @@ class Lines(tf.Module):
         return self.table.lookup(ids)
 
 
-def test_tensorflow_has_the_names(tmp_path):
+def test_a_saved_table_can_be_read_by_sessions_and_tells_no_path(tmp_path):
     (tmp_path / "lines.txt").write_text("a\nb\n")
+    model, saved = Lines(tmp_path / "lines.txt"), tmp_path / "saved"
     assert hasattr(tf.lookup.StaticHashTable, "_export_to_saved_model_graph"), REMEDY
-    assert Lines(tmp_path / "lines.txt").table._is_anonymous is True, REMEDY
-
-
-def test_a_saved_table_has_a_name_that_tells_no_path(tmp_path):
-    (tmp_path / "lines.txt").write_text("a\nb\n")
-    model = Lines(tmp_path / "lines.txt")
-    tf.saved_model.save(model, str(tmp_path / "saved"), signatures=model.serve)
     assert model.table._is_anonymous is True, REMEDY
-    data = (tmp_path / "saved" / "saved_model.pb").read_bytes()
+    tf.saved_model.save(model, str(saved), signatures=model.serve)
+    assert model.table._is_anonymous is True, REMEDY
+    data = (saved / "saved_model.pb").read_bytes()
     assert str(tmp_path).encode() not in data, REMEDY
     nodes = SavedModel.FromString(data).meta_graphs[0].graph_def.node
     names = [node.attr["shared_name"].s for node in nodes if node.op == "HashTableV2"]
-    assert names, REMEDY
-    assert all(name.startswith(b"names_") for name in names), REMEDY
-
-
-def test_session_loaders_read_a_saved_table(tmp_path):
-    (tmp_path / "lines.txt").write_text("a\nb\n")
-    model = Lines(tmp_path / "lines.txt")
-    tf.saved_model.save(model, str(tmp_path / "saved"), signatures=model.serve)
-    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        loaded = tf.compat.v1.saved_model.load(session, ["serve"], str(tmp_path / "saved"))
-        signature = loaded.signature_def["serving_default"]
-        (given,), (output,) = signature.inputs.values(), signature.outputs.values()
-        found = session.run(output.name, {given.name: [1, 0, 7]})
-    assert found.tolist() == [b"b", b"a", b""], REMEDY
+    assert [name[:6] for name in names] == [b"names_"], REMEDY
+    with load_session(saved) as ask:
+        answer = ask("serving_default", ids=[1, 0, 7])
+    assert [output.tolist() for output in answer.values()] == [[b"b", b"a", b""]], REMEDY
