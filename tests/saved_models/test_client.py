@@ -265,12 +265,6 @@ def test_something_else_answers(status, body, message):
         Client(address, "small").rank_tails(TRIPLES)
 
 
-def client_of(monkeypatch, outputs):
-    """A client whose server gives one answer."""
-    monkeypatch.setattr(RestModel, "predict", lambda *_: outputs)
-    return Client("http://localhost:1", "small")
-
-
 PREDICTIONS = {
     "status": ["OK", "UNKNOWN_HEAD"],
     "entities": [["Q1", "Q2", ""], ["", "", ""]],
@@ -298,37 +292,25 @@ UNFIT = {
     "probabilities": [[[odd, 0.5, 0.0], [0.0, 0.0, 0.0]] for odd in (1.5, -0.5)],
     "labels": [None, [["universe", ""], ["", ""]]],
 }
+SCORED = {"status": ["OK"], "score": [1.5], "probability": [0.5]}
+RANKS = (0, 0.5, -1, None, "1", [1.0], float("nan"), float("inf"))
+UNFIT_ANSWERS = [
+    *(("predict_tails", PREDICTIONS | {name: unfit}) for name in UNFIT for unfit in UNFIT[name]),
+    *(("rank_heads", {"status": ["OK"] * 2, "rank": [rank, 1.0]}) for rank in RANKS),
+    ("score_triples", SCORED | {"score": [float("-inf")]}),
+    ("score_triples", SCORED | {"score": [None]}),
+    ("score_triples", SCORED | {"probability": [2]}),
+    *(("rank_tails", outputs) for outputs in (None, [], "OK", 7, [["OK"]])),
+]
 
 
-@pytest.mark.parametrize(("name", "unfit"), [(n, value) for n in UNFIT for value in UNFIT[n]])
-def test_predictions_that_do_not_match_the_signature(monkeypatch, name, unfit):
-    client = client_of(monkeypatch, PREDICTIONS | {name: unfit})
+@pytest.mark.parametrize(("method", "outputs"), UNFIT_ANSWERS)
+def test_answers_that_do_not_match_the_signature(monkeypatch, method, outputs):
+    monkeypatch.setattr(RestModel, "predict", lambda *_: outputs)
+    rows = {"predict_tails": QUESTIONS[:2], "rank_heads": TRIPLES[:2]}.get(method, TRIPLES[:1])
     message = "FAILED_PRECONDITION: the answer is not that of a QuatRE-TF model: .*README"
     with pytest.raises(ServingError, match=message):
-        client.predict_tails([("a", "b"), ("c", "d")])
-
-
-@pytest.mark.parametrize("rank", [0, 0.5, -1, None, "1", [1.0], float("nan"), float("inf")])
-def test_ranks_that_are_none(monkeypatch, rank):
-    client = client_of(monkeypatch, {"status": ["OK"], "rank": [rank]})
-    with pytest.raises(ServingError, match="a QuatRE-TF model: `rank` of row 0 is"):
-        client.rank_heads([("a", "b", "c")])
-
-
-@pytest.mark.parametrize(
-    "score", [{"score": [float("-inf")]}, {"score": [None]}, {"probability": [2]}], ids=str
-)
-def test_scores_that_are_none(monkeypatch, score):
-    outputs = {"status": ["OK"], "score": [1.5], "probability": [0.5]}
-    client = client_of(monkeypatch, {**outputs, **score})
-    with pytest.raises(ServingError, match="FAILED_PRECONDITION"):
-        client.score_triples([("a", "b", "c")])
-
-
-@pytest.mark.parametrize("outputs", [None, [], "OK", 7, [["OK"]]])
-def test_outputs_without_names(monkeypatch, outputs):
-    with pytest.raises(ServingError, match="its outputs have no names"):
-        client_of(monkeypatch, outputs).rank_tails([("a", "b", "c")])
+        getattr(Client("http://localhost:1", "small"), method)(rows)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from quatre_tf.errors import DataError
 from quatre_tf.runs.best_model import BEST_MODEL, load_model, save_best
 
 WEIGHTS = "model.weights.h5"
+UNREADABLE = "Cannot read the model .* restore it, or train again"
+TOO_LARGE = "Its settings describe weights of .* floats"
 
 
 @pytest.fixture(scope="module")
@@ -26,98 +28,91 @@ def original(tmp_path_factory):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-@pytest.fixture
-def refused(tmp_path, original):
-    """`refused(message, members)`: a model with some of its members replaced, None: left out."""
+def with_config(**changes):
+    def change(original):
+        settings = json.loads(original["config.json"])
+        settings["config"].update(changes)
+        return {"config.json": json.dumps(settings)}
 
-    def check(message, changes, compression=zipfile.ZIP_STORED):
-        path = tmp_path / BEST_MODEL
-        path.parent.mkdir(exist_ok=True)
-        with zipfile.ZipFile(path, "w", compression) as archive:
-            for name, content in (original | changes).items():
-                if content is not None:
-                    archive.writestr(name, content)
-        with pytest.raises(DataError, match=message) as error:
-            load_model(tmp_path)
-        assert str(path) in str(error.value)
-        assert "\n" not in str(error.value)
-
-    return check
+    return change
 
 
-def with_config(original, **changes):
-    settings = json.loads(original["config.json"])
-    settings["config"].update(changes)
-    return {"config.json": json.dumps(settings)}
+def with_table(**dataset):
+    """With other weights of the entities, of the arguments of h5py's `create_dataset`."""
+
+    def change(original):
+        file = io.BytesIO(original[WEIGHTS])
+        with h5py.File(file, "r+") as weights:
+            del weights["entities/vars/0"]
+            if "link" in dataset:
+                weights["entities/vars/0"] = dataset["link"]
+            else:
+                weights["entities/vars"].create_dataset("0", **dataset)
+        return {WEIGHTS: file.getvalue()}
+
+    return change
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"num_entities": 7},
-        {"num_entities": "six"},
-        {"variant": "rotate"},
-        {"embeddings_initializer": {"module": "os", "class_name": "abort", "config": {}}},
-    ],
-    ids=str,
-)
-def test_settings_of_another_model(refused, original, changes):
-    refused("Cannot read the model .* restore it, or train again", with_config(original, **changes))
+def with_member(name, content):
+    """None: without it."""
+    return lambda original: {name: content}
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"num_entities": 2 * 10**11},
-        {"reciprocal": True, "num_relations": 10**12},
-    ],
-    ids=str,
-)
-def test_settings_that_would_fill_the_memory(refused, original, changes):
-    """More than there is anywhere: the test would not survive the attempt."""
-    refused("Its settings describe weights of .* floats", with_config(original, **changes))
+def cut(size):
+    return lambda original: {WEIGHTS: original[WEIGHTS][:size]}
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "5", "null", "[" * 100_000, None])
-def test_settings_that_are_none(refused, text):
-    refused("Cannot read the model", {"config.json": text})
+def code(module, name):
+    settings = {"module": module, "class_name": name, "config": {}, "registered_name": None}
+    return with_member("config.json", json.dumps(settings))
 
 
-@pytest.mark.parametrize("size", [0, 100, 5000, None])
-def test_weights_cut_short(refused, original, size):
-    content = original[WEIGHTS][:size] if size is not None else None
-    refused("Cannot read the model", {WEIGHTS: content})
+FOREIGN = {
+    "more entities": (UNREADABLE, with_config(num_entities=7)),
+    "entities in words": (UNREADABLE, with_config(num_entities="six")),
+    "unknown variant": (UNREADABLE, with_config(variant="rotate")),
+    "initializer of another module": (
+        UNREADABLE,
+        with_config(embeddings_initializer={"module": "os", "class_name": "abort", "config": {}}),
+    ),
+    # More than there is anywhere: the test would not survive the attempt.
+    "huge": (TOO_LARGE, with_config(num_entities=2 * 10**11)),
+    "huge and reciprocal": (TOO_LARGE, with_config(reciprocal=True, num_relations=10**12)),
+    **{
+        f"settings {str(text)[:9]}": ("Cannot read the model", with_member("config.json", text))
+        for text in ("", "{", "[]", "5", "null", "[" * 100_000, None)
+    },
+    **{f"weights of {size} bytes": ("Cannot read the model", cut(size)) for size in (0, 100, 5000)},
+    "no weights": ("Cannot read the model", with_member(WEIGHTS, None)),
+    "other shape": (UNREADABLE, with_table(data=np.zeros([7, 16], np.float32))),
+    "4 PB of zeros": (UNREADABLE, with_table(shape=(10**9, 10**6), dtype="f4")),
+    "compressed": (UNREADABLE, with_table(data=np.zeros([6, 16]), compression="gzip")),
+    "text": (UNREADABLE, with_table(data=b"text")),
+    "another file": (UNREADABLE, with_table(link=h5py.ExternalLink("/etc/passwd", "/x"))),
+    "a member beside the model": (
+        r"It holds '\.\./\.\./evil\.txt' beside config\.json",
+        with_member("../../evil.txt", b"x"),
+    ),
+    "zip bomb": ("It unpacks to more than its size", with_member(WEIGHTS, bytes(10**7))),
+    "system": ("expected a KGEModel, received a system", code("os", "system")),
+    "eval": ("expected a KGEModel, received a eval", code("builtins", "eval")),
+}
 
 
-def changed_weights(original, change):
-    file = io.BytesIO(original[WEIGHTS])
-    with h5py.File(file, "r+") as weights:
-        del weights["entities/vars/0"]
-        change(weights["entities/vars"])
-    return {WEIGHTS: file.getvalue()}
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda table: table.create_dataset("0", data=np.zeros([7, 16], np.float32)),
-        lambda table: table.create_dataset("0", shape=(10**9, 10**6), dtype="f4"),
-        lambda table: table.create_dataset("0", data=np.zeros([6, 16]), compression="gzip"),
-        lambda table: table.create_dataset("0", data=b"text"),
-        lambda table: table.__setitem__("0", h5py.ExternalLink("/etc/passwd", "/x")),
-    ],
-    ids=["other shape", "4 PB of zeros", "compressed", "text", "link to another file"],
-)
-def test_other_weights(refused, original, change):
-    refused("Cannot read the model", changed_weights(original, change))
-
-
-def test_a_member_beside_the_model(refused):
-    refused(r"It holds '\.\./\.\./evil\.txt' beside config\.json", {"../../evil.txt": b"x"})
-
-
-def test_a_zip_bomb(refused):
-    refused("It unpacks to more than its size", {WEIGHTS: bytes(10**7)}, zipfile.ZIP_DEFLATED)
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_model_with_other_members(kind, original, tmp_path):
+    message, change = FOREIGN[kind]
+    path = tmp_path / BEST_MODEL
+    path.parent.mkdir()
+    compression = zipfile.ZIP_DEFLATED if kind == "zip bomb" else zipfile.ZIP_STORED
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in (original | change(original)).items():
+            if content is not None:
+                archive.writestr(name, content)
+    with pytest.raises(DataError, match=message) as error:
+        load_model(tmp_path)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x04K\x01.", b"PK\x03\x04 not really"])
@@ -126,12 +121,6 @@ def test_no_archive(tmp_path, content):
     (tmp_path / BEST_MODEL).write_bytes(content)
     with pytest.raises(DataError, match="Cannot read the model"):
         load_model(tmp_path)
-
-
-@pytest.mark.parametrize(("module", "name"), [("os", "system"), ("builtins", "eval")])
-def test_settings_that_name_other_code(refused, module, name):
-    settings = {"module": module, "class_name": name, "config": {}, "registered_name": None}
-    refused(f"expected a KGEModel, received a {name}", {"config.json": json.dumps(settings)})
 
 
 def test_a_model_with_code_in_it(tmp_path):
