@@ -69,13 +69,10 @@ def test_unpacked_size_is_bounded(tiny_benchmark, monkeypatch):
         (pack({"test.txt": b"", "a": TINY_SPLITS["train"]}), "right valid and test .it holds"),
         (TINY_ARCHIVE[:-30], "not a whole .tar.gz archive"),
         (gzip.compress(b"no tar at all" * 100), "not a whole .tar.gz archive"),
-        (b"<html>Not found</html>", "not a whole .tar.gz archive"),
-        (b"", "not a whole .tar.gz archive"),
-        (b"PK\x03\x04" + bytes(60), "not a whole .tar.gz archive"),
         (pack({"train.txt": b"x\ty\tz\n"}), "right train and valid and test .it holds train.txt"),
     ],
     # Bytes would be the names: those of a fresh .gz differ with the second, and between workers.
-    ids=["other split", "cut", "no tar", "page", "empty", "zip", "one split"],
+    ids=["other split", "cut", "no tar", "one split"],
 )
 def test_wrong_archive_tells_both_checksums(tiny_benchmark, tmp_path, archive, message):
     (tmp_path / "Tiny.tar.gz").write_bytes(archive)
@@ -84,12 +81,6 @@ def test_wrong_archive_tells_both_checksums(tiny_benchmark, tmp_path, archive, m
     assert str(error.value).startswith(f"{tmp_path / 'Tiny.tar.gz'}: expected the archive of tiny")
     assert f"(sha256 {tiny_benchmark.archive_sha256})" in str(error.value)
     assert f"sha256 {archives.hashlib.sha256(archive).hexdigest()}" in str(error.value)
-
-
-@pytest.mark.parametrize("name", ["Tiny.tar.gz", "tiny.tar.gz"])
-def test_archive_at_hand_under_either_name(tiny_benchmark, tmp_path, name):
-    (tmp_path / name).write_bytes(TINY_ARCHIVE)
-    assert archives.read_splits(tiny_benchmark, tmp_path) == TINY_SPLITS
 
 
 def closed_port():

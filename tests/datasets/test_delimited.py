@@ -136,12 +136,6 @@ def test_errors(tmp_path, content, known, message):
     assert "\n" not in str(error.value)
 
 
-def test_error_far_into_a_large_file(tmp_path):
-    good = b"some head,some relation,some tail\n" * 60_000
-    with pytest.raises(DataError, match=r"x\.csv:60001: expected 3 fields"):
-        read(tmp_path / "x.csv", good + b"a,b\n" + good)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -54,26 +54,14 @@ def run(*arguments):
     return commands.launch("-c", SCRIPT, *arguments)
 
 
-@pytest.mark.parametrize(
-    "flag",
-    [
-        "--help",
-        "-?",
-    ],
-)
-def test_asking_for_help_is_no_error(flag):
-    code, out, err = run(flag)
-    assert (code, err) == (0, "")
-    assert "--what: What to do." in out
-
-
 def test_help_has_headings_and_two_pages():
-    _, out, _ = run("--help")
-    assert out == (
+    basic = (
         "  --what: What to do.\n\n"
         "flower:\n  --petals: Petals of a flower. (default: '5')\n\n"
         "All 6 flags: --help_all\n"
     )
+    # No error, however it is asked for.
+    assert run("--help") == run("-?") == (0, basic, "")
     _, out, _ = run("--help_all")
     assert "  --[no]thorns: Whether it stings.\n\nevery program:\n" in out
     assert "  --[no]debug: Show the traceback of an error.\n" in out
@@ -153,28 +141,26 @@ def shell(what, redirection, folder, environment="PYTHONIOENCODING=utf-8"):
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("setting", ["KERAS_BACKEND=torch", "TF_USE_LEGACY_KERAS=1"])
-def test_another_keras_is_refused(setting):
-    name, value = setting.split("=")
+def import_tensorflow(**environment):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, "--what=tensorflow"],
-        env={**os.environ, name: value},
+        env={**os.environ, **environment},
         capture_output=True,
         check=False,
         text=True,
     )
-    right = {"KERAS_BACKEND": "tensorflow", "TF_USE_LEGACY_KERAS": "0"}[name]
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"error: {setting}: expected {name}={right}, or none. Unset it.\n"
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "right"),
+    [("KERAS_BACKEND", "torch", "tensorflow"), ("TF_USE_LEGACY_KERAS", "1", "0")],
+)
+def test_another_keras_is_refused(name, value, right):
+    error = f"error: {name}={value}: expected {name}={right}, or none. Unset it.\n"
+    assert import_tensorflow(**{name: value}) == (1, "", error)
 
 
 def test_settings_of_keras_change_nothing(tmp_path):
     (tmp_path / "keras.json").write_text('{"floatx": "float16", "backend": "torch"}')
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, "--what=tensorflow"],
-        env={**os.environ, "KERAS_HOME": str(tmp_path)},
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "tensorflow float32 False\n", "")
+    assert import_tensorflow(KERAS_HOME=str(tmp_path)) == (0, "tensorflow float32 False\n", "")

@@ -154,12 +154,6 @@ def test_errors_are_located(tmp_path, content, message):
     assert "\n" not in str(error.value)
 
 
-def test_damaged_gzip(tmp_path):
-    (tmp_path / "x.nt.gz").write_bytes(gzip.compress(TEXT.encode())[:-9])
-    with pytest.raises(DataError, match=r"x\.nt\.gz: expected a whole gzip file"):
-        read_rdf(tmp_path / "x.nt.gz")
-
-
 def test_the_parser_is_optional(path, monkeypatch):
     real = builtins.__import__
 

@@ -1,4 +1,3 @@
-import gzip
 import os
 
 import pytest
@@ -34,12 +33,6 @@ def test_malformed_text_is_located(content, message):
     assert "\n" not in str(error.value)
 
 
-def test_empty_lines_and_line_ends_of_other_systems():
-    expected = [("a", "r", "b"), ("c", "r", "d")]
-    for content in (b"\na\tr\tb\n\n\nc\tr\td\n\n", b"a\tr\tb\r\nc\tr\td", b"a\tr\tb\rc\tr\td\r"):
-        assert rows(parse_triples(content, "here")) == expected
-
-
 def test_error_far_into_a_file_of_several_blocks():
     good = b"some_head\tsome_relation\tsome_tail\n" * 100_000
     with pytest.raises(DataError, match=r"here:100001: .* received 2"):
@@ -57,28 +50,12 @@ def test_a_line_longer_than_a_block_of_the_fast_parser():
     assert [row[0] for row in rows(table)] == ["a", "b"]
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: b"a\tr\tb\n"])
-def test_damaged_gzip(tmp_path, damage):
-    path = tmp_path / "train.txt.gz"
-    path.write_bytes(damage(gzip.compress(b"a\tr\tb\n" * 50)))
-    with pytest.raises(DataError, match=r"train\.txt\.gz: expected a whole gzip file"):
-        read_triples(path)
-
-
 def test_columns_of_a_long_text_are_in_one_piece():
     """Arrow reads a megabyte at a time; each piece would cost a look at the whole dictionary."""
     rows = [(f"head {n}", f"relation {n % 7}", f"tail {n % 1000}") for n in range(100_000)]
     table = parse_triples("\n".join("\t".join(row) for row in rows).encode(), "long.tsv")
     assert [column.num_chunks for column in table.columns] == [1, 1, 1]
     assert list(zip(*table.to_pydict().values(), strict=True)) == rows
-
-
-def test_files_that_were_joined(tmp_path):
-    """`cat a.tsv b.tsv`, both with a byte order mark: no entity "\\ufeffa" beside "a"."""
-    part = "\ufeffa\tr\tb\n".encode()
-    (tmp_path / "train.txt").write_bytes(part + part)
-    with pytest.raises(DataError, match=r"train\.txt:2: expected a byte order mark at the start"):
-        read_triples(tmp_path / "train.txt")
 
 
 def test_a_sparse_file_is_refused_before_it_is_held(tmp_path):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from quatre_tf import Graph, QuatRE
+from quatre_tf.ranking import tiles
 from saved_models.scorer import build_scorer
 from saved_models.versions import export_scorer
 from tests.serving import load_python, load_session
@@ -57,8 +58,12 @@ def scorer(model, graph):
 
 @pytest.fixture(scope="session")
 def exported(scorer, tmp_path_factory):
-    """The folder of one exported version."""
-    return export_scorer(scorer, tmp_path_factory.mktemp("served"))
+    """The folder of one exported version; it looks at three entities at once, or at `top_k`."""
+    with pytest.MonkeyPatch.context() as patch:
+        # The scorer is traced here. An entity of a later tile must be masked and named as one.
+        patch.setattr(tiles, "_LEAST_TOP_K_TILE", 3)
+        patch.setattr(tiles, "_TOP_K_SCORES", 1)
+        return export_scorer(scorer, tmp_path_factory.mktemp("served"))
 
 
 @pytest.fixture(scope="session")
