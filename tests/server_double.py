@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf import json_format
 
-from tests.serving import load_session, signatures_of
+from tests.serving import signatures_of
 
 HTTP_STATUS = {"OK": 200, "INVALID_ARGUMENT": 400, "FAILED_PRECONDITION": 400, "NOT_FOUND": 404}
 
@@ -28,10 +28,11 @@ class RefusedError(Exception):
 
 
 class Servable:
-    """One version of a model, as the server core knows it."""
+    """One version of an exported model, as the server core knows it; `ask` is of its session."""
 
-    def __init__(self, name, version, ask, signatures):
-        self.name, self.version, self.ask, self.signatures = name, version, ask, signatures
+    def __init__(self, name, folder, ask, version=1):
+        self.name, self.version, self.ask = name, version, ask
+        self.signatures = signatures_of(folder)
 
     def check(self, name, version):
         """Refuses requests for another model or version."""
@@ -185,9 +186,3 @@ def serve_grpc(servable):
         yield f"127.0.0.1:{port}"
     finally:
         server.stop(None).wait()
-
-
-@contextlib.contextmanager
-def load_servable(folder, name, version=1):
-    with load_session(folder) as ask:
-        yield Servable(name, version, ask, signatures_of(folder))

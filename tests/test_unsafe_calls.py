@@ -5,6 +5,7 @@ import ast
 import pytest
 
 from tests.documents import ROOT
+from tests.test_architecture import imported_modules
 
 ROOMS = ("quatre_tf", "datasets", "saved_models", "trainers", "examples")
 FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
@@ -24,18 +25,11 @@ def calls(path):
             yield name, {keyword.arg: keyword.value for keyword in node.keywords}
 
 
-def imported(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module.split(".")[0]
-
-
 @pytest.mark.parametrize("room", ROOMS)
 def test_nothing_is_unpickled_unpacked_or_evaluated(room):
     for path in (file for file in FILES if file.is_relative_to(ROOT / room)):
-        assert UNPICKLING.isdisjoint(imported(path)), path
+        modules = {name.split(".")[0] for name in imported_modules(path)}
+        assert UNPICKLING.isdisjoint(modules), path
         for name, keywords in calls(path):
             assert name not in UNSAFE, f"{path}: {name}"
             assert "shell" not in keywords, path

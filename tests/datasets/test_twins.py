@@ -89,6 +89,12 @@ def test_twins_of_triples():
     }
 
 
+def leakage_of(splits):
+    columns = {split: list(zip(*rows, strict=True)) for split, rows in splits.items()}
+    graph = Graph.from_names("hand", columns)
+    return leakage(graph, "test", overlaps(graph.known, graph.num_relations).suspected())
+
+
 def test_leakage_by_hand():
     """Couples stand in train one way round; valid and test hold some of the other ways."""
     couples = [(f"a{i}", f"b{i}") for i in range(6)]
@@ -99,12 +105,7 @@ def test_leakage_by_hand():
         "valid": [*back[:2], back[5]],
         "test": [*back[2:5], ("a0", "knows", "b1")],
     }
-    graph = Graph.from_names(
-        "hand", {s: list(zip(*rows, strict=True)) for s, rows in splits.items()}
-    )
-    twins = overlaps(graph.known, graph.num_relations).suspected()
-
-    found = leakage(graph, "test", twins)
+    found = leakage_of(splits)
 
     # 3 of 4, each the only answer that the rule has: (b5, married, a5) asks somebody else.
     assert found["num_triples"] == 4
@@ -119,21 +120,14 @@ def test_wrong_proposals_cost_the_rule_ranks():
     train = [(h, "near", t) for h, t in [*both, ("x", "y"), ("u", "x"), ("v", "x")]]
     test = [("y", "near", "x")]
     splits = {"train": train, "valid": [("w", "other", "x")], "test": test}
-    graph = Graph.from_names(
-        "hand", {s: list(zip(*rows, strict=True)) for s, rows in splits.items()}
-    )
-
-    found = leakage(graph, "test", overlaps(graph.known, graph.num_relations).suspected())
+    found = leakage_of(splits)
 
     # (y, near, ?): x alone. (?, near, x): y alone, since u and v are known and filtered.
     assert found["rule"]["mrr"] == 1.0
     # Now (x, near, ?) hears of u and v, wrongly, and of y: rank 1 + 2 / 2.
     train = [*train[:-3], ("u", "near", "x"), ("v", "near", "x"), ("y", "near", "x")]
     splits |= {"train": train, "test": [("x", "near", "y")]}
-    graph = Graph.from_names(
-        "hand", {s: list(zip(*rows, strict=True)) for s, rows in splits.items()}
-    )
-    found = leakage(graph, "test", overlaps(graph.known, graph.num_relations).suspected())
+    found = leakage_of(splits)
     assert found["rule"] == {"mrr": (1 / 2 + 1) / 2, "hits@1": 0.5, "hits@10": 1.0}
 
 

@@ -14,7 +14,6 @@ from saved_models.client import Client, Prediction, Rank, TripleScore
 from saved_models.rest import RestModel, ServingError
 from tests import commands
 from tests.server_double import Servable, serve_rest
-from tests.serving import signatures_of
 
 QUESTIONS = [("日本", "is a"), ("cr\rname", "%25 größer"), (" padded ", "borders")]
 TRIPLES = [("日本", "is a", "100%"), ("x\u2028y", "borders", "%0D"), ("New York", "is a", "日本")]
@@ -22,7 +21,7 @@ TRIPLES = [("日本", "is a", "100%"), ("x\u2028y", "borders", "%0D"), ("New Yor
 
 @pytest.fixture(scope="module")
 def servable(exported, ask_session):
-    return Servable("small", 1, ask_session, signatures_of(exported))
+    return Servable("small", exported, ask_session)
 
 
 @pytest.fixture(scope="module")

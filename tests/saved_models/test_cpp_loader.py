@@ -11,7 +11,10 @@ TRIPLE = {**NAMES, "tail": ["100%"]}
 # The C++ loader does not compare shapes with those of the signature, so the graph has to refuse.
 MALFORMED = [
     ("predict_tails", {**NAMES, "top_k": np.int32(0)}),
+    ("predict_tails", {**NAMES, "top_k": np.int32(-(2**31))}),
     ("predict_tails", {**NAMES, "top_k": np.int32([3])}),
+    ("predict_tails", {**NAMES, "top_k": True}),
+    ("predict_heads", {"relation": ["is a"], "tail": np.empty([1, 0], object)}),
     ("predict_tails", {**NAMES, "top_k": np.float32("nan")}),
     ("predict_tails", {**NAMES, "filtered": np.int32(0)}),
     ("predict_tails", {**NAMES, "filtered": [False]}),

@@ -10,8 +10,8 @@ from quatre_tf import Graph, QuatRE
 from saved_models.scorer import build_scorer
 from saved_models.versions import export_scorer
 from tests.documents import blocks
-from tests.server_double import load_servable, serve_grpc
-from tests.serving import signatures_of
+from tests.server_double import Servable, serve_grpc
+from tests.serving import load_session, signatures_of
 
 FOLDER = pathlib.Path(__file__).parents[2] / "saved_models"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -46,9 +46,11 @@ def test_the_example_over_grpc(tmp_path, capsys):
     model = QuatRE(graph.num_entities, graph.num_relations, embedding_dim=4)
     export_scorer(build_scorer(model, graph), tmp_path)
     (example,) = [b for b in blocks(FOLDER / "README.md", "python") if "grpc" in b.text]
-    with load_servable(tmp_path / "1", "countries") as servable, serve_grpc(servable) as address:
-        exec(example.text.replace("localhost:8500", address), {})
-        expected = servable.ask(
+    with load_session(tmp_path / "1") as ask:
+        servable = Servable("countries", tmp_path / "1", ask)
+        with serve_grpc(servable) as address:
+            exec(example.text.replace("localhost:8500", address), {})
+        expected = ask(
             "predict_tails", head=["Egypt"], relation=["official_language"], top_k=2, filtered=False
         )
     printed = ast.literal_eval(capsys.readouterr().out)
