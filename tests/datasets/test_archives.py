@@ -140,17 +140,13 @@ def server():
         running.shutdown()
 
 
-def test_splits_that_are_published_one_by_one(tiny_benchmark, server):
-    published = dataclasses.replace(tiny_benchmark, url=f"{server}/splits/")
-    assert archives.read_splits(published, None) == TINY_SPLITS
+def test_archives_and_splits_that_are_published(tiny_benchmark, server):
+    for place in ("splits/", "tiny.tar.gz"):
+        published = dataclasses.replace(tiny_benchmark, url=f"{server}/{place}")
+        assert archives.read_splits(published, None) == TINY_SPLITS
     other = dataclasses.replace(tiny_benchmark, url=f"{server}/other/")
     with pytest.raises(DataError, match=r"/other/train.txt: expected the train split of tiny, sha"):
         archives.read_splits(other, None)
     missing = dataclasses.replace(tiny_benchmark, url=f"{server}/nowhere/")
     with pytest.raises(DataError, match=r"/nowhere/ cannot be .* put its splits in a \.tar\.gz"):
         archives.read_splits(missing, None)
-
-
-def test_download(tiny_benchmark, server):
-    published = dataclasses.replace(tiny_benchmark, url=f"{server}/tiny.tar.gz")
-    assert archives.read_splits(published, None) == TINY_SPLITS

@@ -16,15 +16,10 @@ def test_importing_the_catalogue_is_light():
     assert commands.launch("-c", code) == (0, "set()\n", "")
 
 
-def test_folder(folder):
-    graph = catalog.load(str(folder))
-    assert graph.name == "mine"
-    assert list(graph.entities.names) == ENTITIES
-    assert (len(graph.train), len(graph.valid), len(graph.test)) == (3, 1, 2)
-    assert graph.labels == {}
-
-
 def test_folder_with_other_suffixes_and_labels(folder):
+    plain = catalog.load(str(folder))
+    assert (plain.name, plain.labels) == ("mine", {})
+    assert [len(plain.split(split)) for split in ("train", "valid", "test")] == [3, 1, 2]
     (folder / "train.txt").rename(folder / "train.tsv")
     (folder / "valid.tsv.gz").write_bytes(gzip.compress((folder / "valid.txt").read_bytes()))
     (folder / "valid.txt").unlink()
@@ -84,15 +79,10 @@ def test_a_file_is_split(tmp_path):
     assert not catalog.is_file("countries")
 
 
-def test_missing_split(folder):
-    (folder / "valid.txt").unlink()
-    with pytest.raises(
-        DataError, match=r"the split valid is missing, expected one of valid.txt, val"
-    ):
-        catalog.load(str(folder))
-
-
-def test_split_there_twice(folder):
+def test_splits_that_are_missing_or_there_twice(folder):
     (folder / "test.tsv").write_text("a\tlikes\tb\n")
     with pytest.raises(DataError, match=r"received test.txt and test.tsv. Remove all but one"):
+        catalog.load(str(folder))
+    (folder / "valid.txt").unlink()
+    with pytest.raises(DataError, match=r"the split valid is missing, expected one of valid.txt"):
         catalog.load(str(folder))

@@ -156,24 +156,6 @@ def test_what_is_there_is_not_overwritten(tmp_path):
         prepare(source, tmp_path / "facts.csv")
 
 
-def test_what_cannot_be_replaced_comes_back(tmp_path, monkeypatch):
-    source = Source(write_csv(tmp_path / "facts.csv", FACTS))
-    out = tmp_path / "out"
-    prepare(source, out)
-    before = sorted(path.name for path in out.iterdir())
-    rename = pathlib.Path.rename
-
-    def renamed(path, target):
-        if path.name == "folder":
-            raise OSError("disk full")
-        return rename(path, target)
-
-    monkeypatch.setattr(pathlib.Path, "rename", renamed)
-    with pytest.raises(DataError, match=r"Cannot write .*disk full"):
-        prepare(source, out, overwrite=True)
-    assert sorted(path.name for path in out.iterdir()) == before
-
-
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_what_appears_meanwhile_is_kept(tmp_path, monkeypatch, overwrite):
     source = Source(write_csv(tmp_path / "facts.csv", FACTS))
@@ -237,20 +219,25 @@ def test_literals_alone_are_no_triples(tmp_path):
         prepare(Source(tmp_path / "x.nt"), tmp_path / "out")
 
 
-def test_a_failure_leaves_nothing(tmp_path, monkeypatch):
+def test_a_failure_leaves_everything_as_it_was(tmp_path, monkeypatch):
     def fail(*arguments):
         raise OSError("disk full")
 
-    source = Source(write_csv(tmp_path / "facts.csv", FACTS))
+    def fail_at_the_last_step(path, target):
+        return fail() if path.name == "folder" else rename(path, target)
+
+    source, rename = Source(write_csv(tmp_path / "facts.csv", FACTS)), pathlib.Path.rename
     prepare(source, tmp_path / "old")
-    before = sorted(path.name for path in tmp_path.iterdir())
-    monkeypatch.setattr(custom_dataset, "write_triples", fail)
-    with pytest.raises(DataError, match=r"Cannot write .*disk full"):
-        prepare(source, tmp_path / "new")
-    with pytest.raises(DataError, match=r"Cannot write .*disk full"):
-        prepare(source, tmp_path / "old", overwrite=True)
-    assert sorted(path.name for path in tmp_path.iterdir()) == before
-    assert len(list((tmp_path / "old").iterdir())) == 4
+    before = sorted(tmp_path.rglob("*"))
+    for owner, name, failing in (
+        (pathlib.Path, "rename", fail_at_the_last_step),
+        (custom_dataset, "write_triples", fail),
+    ):
+        monkeypatch.setattr(owner, name, failing)
+        for out in ("new", "old"):
+            with pytest.raises(DataError, match=r"Cannot write .*disk full"):
+                prepare(source, tmp_path / out, overwrite=out == "old")
+            assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_standard_input(tmp_path, monkeypatch):

@@ -52,16 +52,6 @@ def test_saved_and_loaded(tmp_path, model, triples):
     np.testing.assert_array_equal(ranking.ranks(loaded), ranking.ranks(model))
 
 
-def test_a_layer_that_is_no_score_function_is_refused():
-    with pytest.raises(TypeError, match=r"must be a name or a ScoreFunction layer.*Dense"):
-        KGEModel(ENTITIES, RELATIONS, DIM, keras.layers.Dense(3))
-
-
-def test_sizes_of_the_layer_are_those_of_the_model():
-    with pytest.raises(ValueError, match="must have num_relations=6 and embedding_dim=4"):
-        KGEModel(ENTITIES, RELATIONS, DIM, SimplE(RELATIONS, DIM), reciprocal=True)
-
-
 def test_mixed_precision_leaves_its_scores_in_float32(triples):
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
@@ -75,3 +65,10 @@ def test_mixed_precision_leaves_its_scores_in_float32(triples):
 def test_it_learns_countries():
     """Ranking candidates by frequency alone reaches 0.125 (test_learning.py)."""
     assert train(epochs=2, steps_per_epoch=50)["mrr"] > 0.3
+
+
+def test_layers_that_do_not_fit_are_refused():
+    with pytest.raises(TypeError, match=r"must be a name or a ScoreFunction layer.*Dense"):
+        KGEModel(ENTITIES, RELATIONS, DIM, keras.layers.Dense(3))
+    with pytest.raises(ValueError, match="must have num_relations=6 and embedding_dim=4"):
+        KGEModel(ENTITIES, RELATIONS, DIM, SimplE(RELATIONS, DIM), reciprocal=True)

@@ -121,17 +121,6 @@ def test_export_takes_the_calibration_of_the_run_or_fits_the_same(trained):
     np.testing.assert_array_equal(ask(calibration_of(trained)), ask(written))
 
 
-def test_nothing_to_fit_is_a_note(model, graph, tmp_path, capsys):
-    empty = Graph("bare", graph.entities, graph.relations, graph.train, graph.valid[:0], graph.test)
-    save_best(model, tmp_path)
-    trained = Run(model, empty, tmp_path)
-    assert calibrate(trained) is None
-    assert calibration_of(trained) is None
-    assert not (tmp_path / "calibration.json").exists()
-    message = "No calibrated probabilities: The valid split of bare has no triples.\n"
-    assert capsys.readouterr().err == 2 * message
-
-
 def test_scores_that_are_not_finite(graph):
     class Broken(Naming):
         def score_triples(self, heads, relations, tails):
@@ -141,18 +130,28 @@ def test_scores_that_are_not_finite(graph):
         labelled_scores(Broken(), graph, "valid")
 
 
-def test_triples_without_negatives(capsys, tmp_path, model, graph):
-    """Relation 1 holds between all entities: none of its triples can be corrupted."""
-    grid = np.array([(h, 1, t) for h in range(8) for t in range(8)], np.int32)
-    full = Graph("full", graph.entities, graph.relations, grid[:60], grid[60:62], grid[62:])
-    save_best(model, tmp_path)
-    assert calibrate(Run(model, full, tmp_path)) is None
-    assert "cannot be corrupted" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(("rows", "folds"), [(1, 0), (2, 2), (3, 3)])
 def test_few_triples_make_few_folds(rows, folds):
     scores = np.random.default_rng(0).normal(size=(rows, 11))
     found = cross_validate(scores, np.zeros(rows, int), num_relations=1)
     assert found["folds"] == folds
     assert ("calibrated" in found) == (folds > 0)
+
+
+def test_nothing_to_fit_is_a_note(model, graph, tmp_path, capsys):
+    names = graph.entities, graph.relations
+    # Where relation 1 holds between all entities, none of its triples can be corrupted.
+    grid = np.array([(h, 1, t) for h in range(8) for t in range(8)], np.int32)
+    graphs = {
+        "No calibrated probabilities: The valid split of bare has no triples.\n": Graph(
+            "bare", *names, graph.train, graph.valid[:0], graph.test
+        ),
+        "cannot be corrupted": Graph("full", *names, grid[:60], grid[60:62], grid[62:]),
+    }
+    save_best(model, tmp_path)
+    for message, bare in graphs.items():
+        trained = Run(model, bare, tmp_path)
+        assert calibrate(trained) is None
+        assert calibration_of(trained) is None
+        assert not (tmp_path / "calibration.json").exists()
+        assert capsys.readouterr().err.count(message) == 2

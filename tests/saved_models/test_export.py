@@ -24,25 +24,14 @@ def saved_model(exported):
     return meta_graph
 
 
-@pytest.fixture(scope="module")
-def nodes(saved_model):
-    functions = saved_model.graph_def.library.function
-    return [*saved_model.graph_def.node, *(node for f in functions for node in f.node_def)]
-
-
-def files_of(exported):
-    return sorted(path for path in exported.rglob("*") if path.is_file())
-
-
-def test_the_graph_holds_standard_operations_only(nodes):
+def test_the_graph_holds_standard_operations_only(saved_model):
+    graph = saved_model.graph_def
+    nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
     operations = {node.op for node in nodes}
     assert {"MatMul", "TopKV2", "LookupTableFindV2"} <= operations
     assert not [op for op in operations if op.startswith("Xla") or "PyFunc" in op]
-
-
-def test_tables_are_not_copied_per_request(nodes):
-    """A sparse read makes every later dense read copy: 20 ms a request at 40,943 x 1024."""
-    sparse = [n for n in nodes if n.op == "ResourceGather"]
+    # A sparse read makes every later dense read copy: 20 ms a request at 40,943 x 1024.
+    sparse = [node for node in nodes if node.op == "ResourceGather"]
     assert not [n for n in sparse if n.attr["dtype"].type == tf.float32.as_datatype_enum]
 
 
@@ -53,7 +42,7 @@ def test_no_keras_object_is_tracked(saved_model):
 
 
 def test_no_path_of_this_machine_is_published(exported):
-    for path in files_of(exported):
+    for path in filter(pathlib.Path.is_file, exported.rglob("*")):
         content = path.read_bytes()
         for local in (tempfile.gettempdir(), str(ROOT), str(pathlib.Path.home())):
             assert local.encode() not in content, path
