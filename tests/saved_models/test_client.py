@@ -1,8 +1,8 @@
 """The client against a double of the server, and against servers that misbehave."""
 
 import contextlib
+import http
 import http.client
-import http.server
 import json
 import socket
 import threading
@@ -218,30 +218,10 @@ def test_redirects_are_not_followed(address):
         Client(gateway, "small").rank_tails(TRIPLES)
 
 
-@contextlib.contextmanager
-def answering(status, body, promised=None):
-    """Yields the address of something that is no TensorFlow Serving."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            self.send_response(status)
-            if promised:
-                self.send_header("Content-Length", str(promised))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def do_POST(self):
-            self.do_GET()
-
-        def log_message(self, *_):
-            """Keeps quiet."""
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.handle_request)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        thread.join()
+def answering(status, body):
+    """As `raw_server`, of something that is no TensorFlow Serving."""
+    head = f"HTTP/1.1 {status} {http.HTTPStatus(status).phrase}\r\n\r\n".encode()
+    return raw_server(lambda connection: connection.sendall(head + body))
 
 
 @pytest.mark.parametrize(
