@@ -6,9 +6,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from quatre_tf import KGEModel
+from quatre_tf import KGEModel, load_run
 from quatre_tf.errors import ConfigError, DataError
-from quatre_tf.runs.run import load_run
 from tests import commands, systems
 from trainers.importing.imported_run import import_embeddings
 

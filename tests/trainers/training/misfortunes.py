@@ -59,6 +59,11 @@ def export_little(patch):
     patch.setattr(versions, "write_warm_up", lambda folder: write(folder / "assets.extra" / "w"))
 
 
+def uncompiled():
+    """No misfortune: for tests in which the numbers do not matter, but that they come soon."""
+    tf.config.run_functions_eagerly(True)
+
+
 def killed_in_step(number):
     """While the compiled loop computes this step of the run."""
     step_of_replica = Trainer._replica_step

@@ -57,14 +57,14 @@ def test_sigterm_saves_and_exits_with_0(run, config, finished, tmp_path):
 
 def test_a_run_has_one_process_and_its_lock_dies_with_it(start, run, config, tmp_path):
     endless, run_dir = dataclasses.replace(config, epochs=10**6, patience=0), tmp_path / "run"
-    first = start(flags(endless, run_dir))
+    first = start(flags(endless, run_dir), "uncompiled")
     wait_for((run_dir / "metrics.jsonl").exists, [first])
     code, text = run(resumed(run_dir))
     assert code == 1
     assert f"error: Another process is training in {run_dir}." in text
     os.kill(first.pid, signal.SIGKILL)
     assert wait(first)[0] == -signal.SIGKILL
-    code, text = run(resumed(run_dir, f"--epochs={last_step(run_dir) // 5 + 1}"))
+    code, text = run(resumed(run_dir, f"--epochs={last_step(run_dir) // 5 + 1}"), "uncompiled")
     assert code == 0, text
 
 
