@@ -10,6 +10,7 @@ from quatre_tf.errors import ConfigError
 from tests.trainers.training import distributed_case
 from tests.trainers.training.distributed_case import CONFIGS, STEPS
 from tests.trainers.training.processes import Processes, cluster, tf_config, wait
+from tests.trainers.training.wiring import eagerly
 from trainers.training.server_trainer import ServerTrainer
 
 RECIPES = tuple(CONFIGS)
@@ -25,8 +26,12 @@ def processes(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected():
-    """Under the default strategy, whose steps test_golden_training.py holds to the reference's."""
-    return {r: distributed_case.train(r, tf.distribute.get_strategy()) for r in RECIPES}
+    """Under the default strategy, whose steps test_golden_training.py holds to the reference's.
+
+    Not compiled, in contrast to what is held to it.
+    """
+    with eagerly():
+        return {r: distributed_case.train(r, tf.distribute.get_strategy()) for r in RECIPES}
 
 
 def assert_same(found, expected):
@@ -132,7 +137,8 @@ def test_a_sharded_checkpoint_restores_into_other_shards_and_into_none(
         "paper"
     ]
     options["resumed_from"] = f"{folder}-paper"
-    whole = distributed_case.train("paper", tf.distribute.get_strategy(), **options)
+    with eagerly():
+        whole = distributed_case.train("paper", tf.distribute.get_strategy(), **options)
     assert_same(found, whole)
     assert found["late"] == pytest.approx(whole["late"], rel=0.05)
 
