@@ -78,8 +78,14 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.nodeid.startswith(FAST):
+        if item.nodeid.startswith(FAST) and not _needs_the_kernel(item):
             item.add_marker(pytest.mark.fast)
+
+
+def _needs_the_kernel(item):
+    """Building it takes far longer than any fast test: the whole suite does."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return "kernel_cache" in item.fixturenames or parameters.get("step_made_of") == "kernel"
 
 
 def pytest_xdist_auto_num_workers(config):
