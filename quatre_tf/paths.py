@@ -9,9 +9,9 @@ import stat
 from quatre_tf.errors import DataError
 
 # Control characters, what Unicode takes for line ends, marks that turn the direction of the text
-# around them, and what cannot be encoded.
+# around them, what cannot be encoded, and the byte order mark, which nobody sees.
 _UNPRINTABLE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 )
 # What lies where in the folder of a run.
 CONFIG = "config.json"

@@ -17,6 +17,7 @@ from typing import Any
 import urllib3
 
 from quatre_tf.errors import DataError
+from quatre_tf.paths import printable
 from quatre_tf.validation import describe
 
 # Columns of names, and scalars.
@@ -69,7 +70,7 @@ class ServingError(DataError):
         super().__init__(asked, code, detail)
         self.asked, self.code = asked, code
         # Errors of the runtime go on for many lines of node names.
-        self.detail = " ".join(detail.split())[:400].rstrip(".")
+        self.detail = printable(" ".join(detail.split()), 400).rstrip(".")
 
     def __str__(self) -> str:
         remedy = _REMEDIES.get(self.code, "The log of the server may say more.")
@@ -113,7 +114,9 @@ class RestModel:
         metadata = self._ask("metadata", "GET", "/metadata", None, "metadata")
         try:
             return {
-                name: Signature(frozenset(definition["inputs"]), frozenset(definition["outputs"]))
+                name: Signature(
+                    frozenset(definition["inputs"].keys()), frozenset(definition["outputs"].keys())
+                )
                 for name, definition in metadata["signature_def"]["signature_def"].items()
                 if definition["method_name"]
             }

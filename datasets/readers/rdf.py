@@ -17,7 +17,7 @@ from xml.parsers import expat
 import numpy as np
 import pyarrow as pa
 
-from datasets.readers.text_files import open_unpacked
+from datasets.readers.text_files import BYTE_ORDER_MARK, open_unpacked
 from datasets.triples import COLUMNS
 from quatre_tf.errors import DataError
 from quatre_tf.paths import printable
@@ -112,6 +112,8 @@ def _quads(path: pathlib.Path, rdf_format: Any) -> Iterator[Any]:
     try:
         with open_unpacked(path) as opened:
             file: Any = opened
+            if file.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
+                file.seek(0)
             if rdf_format == pyoxigraph.RdfFormat.RDF_XML:
                 file = lines = _XmlLines(file)
             for quad in pyoxigraph.parse(file, format=rdf_format):

@@ -18,6 +18,7 @@ from quatre_tf.data.known_triples import KnownTriples, index_heads, index_tails
 from quatre_tf.data.labels import read_labels, write_labels
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
+from quatre_tf.paths import check_regular
 
 # The saved indexes; the indexes of small splits are built faster than read.
 _SAVED = tuple((side, split) for split in ("train", "known") for side in ("head", "tail"))
@@ -223,6 +224,7 @@ def stored_fingerprint(directory: str | pathlib.Path) -> str:
 
 def _read_facts(path: pathlib.Path) -> dict[str, str]:
     try:
+        check_regular(path)
         facts = json.loads(path.read_text(encoding="utf-8"))
         return {key: str(facts[key]) for key in ("name", "fingerprint")}
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

@@ -92,7 +92,7 @@ XML = f"""\
 )
 def test_formats(tmp_path, name, content, called):
     (tmp_path / name).write_text(content, encoding="utf-8")
-    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content.encode()))
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content.encode("utf-8-sig")))
     for path in (tmp_path / name, tmp_path / f"{name}.gz"):
         found = read_rdf(path)
         assert rows(found) == [(f"{E}anna", f"{E}knows", f"{E}bob")]

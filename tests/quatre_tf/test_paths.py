@@ -53,6 +53,7 @@ def test_what_is_no_regular_file(tmp_path):
         ("a\r\nb\tc", r"a\r\nb\tc"),
         ("\u202egnp.exe", r"\u202egnp.exe"),
         ("\ud800", r"\ud800"),
+        ("\ufeffa", r"\ufeffa"),
         ("x" * 600, "x" * 500 + "…"),
     ],
 )

@@ -235,7 +235,7 @@ def answering(status, body):
         (504, b"", "DEADLINE_EXCEEDED: Gateway Timeout"),
         # Some versions of the server escape as C does, which is no JSON.
         (400, rb'{ "error": "Missing \'inputs\'" }', "INVALID_ARGUMENT: .*Missing"),
-        (418, b'{"error": "short and stout"}', "HTTP 418: short and stout"),
+        (418, b'{"error": "short and \\u001bstout"}', r"HTTP 418: short and \\x1bstout"),
         (400, b'{"error": null}', 'INVALID_ARGUMENT: {"error": null}'),
     ],
 )
@@ -299,6 +299,13 @@ def test_answers_that_do_not_match_the_signature(monkeypatch, method, outputs):
         {"signature_def": None},
         {"signature_def": {"signature_def": ["rank_tails"]}},
         {"signature_def": {"signature_def": {"rank_tails": {"method_name": "predict"}}}},
+        {
+            "signature_def": {
+                "signature_def": {
+                    "rank_tails": {"method_name": "predict", "inputs": "head", "outputs": {}}
+                }
+            }
+        },
     ],
 )
 def test_metadata_of_another_form(metadata):

@@ -8,6 +8,7 @@ import numpy as np
 
 from datasets.readers.text_files import read_bytes, without_mark
 from quatre_tf.errors import DataError
+from quatre_tf.paths import check_regular
 
 _PREFIX = "table_"
 # What NumPy raises for a file that is damaged, or is none of its own.
@@ -25,6 +26,7 @@ def read_arrays(path: pathlib.Path) -> dict[str, np.ndarray]:
         DataError: The file is missing, no `.npz` archive, or holds anything but numbers and names.
     """
     try:
+        check_regular(path)
         with np.load(path) as archive:
             is_checkpoint = any(name.endswith("data.pkl") for name in archive.files)
             names = [] if is_checkpoint else archive.files

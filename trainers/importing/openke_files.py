@@ -9,6 +9,7 @@ import numpy as np
 
 from datasets.readers.text_files import read_bytes, without_mark
 from quatre_tf.errors import DataError
+from quatre_tf.paths import check_regular
 
 # An id of more digits is that of no row.
 _MAX_DIGITS = 18
@@ -89,6 +90,7 @@ def read_ids(path: pathlib.Path) -> list[str]:
 def _check_start(path: pathlib.Path) -> None:
     """Raises DataError if a file does not begin like a JSON object."""
     try:
+        check_regular(path)
         with path.open("rb") as file:
             start = file.read(64).lstrip()
     except OSError as error:

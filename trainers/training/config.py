@@ -9,6 +9,7 @@ from typing import Any
 from datasets.published.benchmarks import DATASET_HELP
 from quatre_tf.errors import ConfigError
 from quatre_tf.layers.registry import SCORE_FUNCTIONS
+from quatre_tf.paths import check_regular
 from trainers.training.setting import LogUniform, Setting, check_value, expect, setting
 
 _SOFTMAX = ("strong", "sampled")
@@ -352,6 +353,7 @@ class TrainConfig:
     def from_file(cls, path: pathlib.Path) -> "TrainConfig":
         """Reads `config.json`; ConfigError when it is missing, malformed or of another version."""
         try:
+            check_regular(path)
             settings = json.loads(path.read_text(encoding="utf-8"))
             _check_names(settings)
             return cls(**settings)

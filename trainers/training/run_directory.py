@@ -66,10 +66,11 @@ class RunDirectory:
         """Raises DataError where a file of a run is something else, or a folder of it is."""
         others = (self.path / name for name in (_LOCK, "calibration.json"))
         for path in (self.config_file, self.metrics_file, self.test_metrics_file, *others):
-            if path.exists() and not path.is_file():
+            # Also a link that leads nowhere: it is told before, not after the training.
+            if os.path.lexists(path) and not path.is_file():
                 raise DataError(f"{path} is not a file, as a run has it. Move it away.")
         for path in (self.checkpoints, self.path / "best", self.tensorboard, self.graph):
-            if path.exists() and not path.is_dir():
+            if os.path.lexists(path) and not path.is_dir():
                 raise DataError(f"{path} is not a folder, as a run has it. Move it away.")
 
     @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Tables of an .npz file become runs, with the scores of their formula."""
 
 import io
+import os
 import zipfile
 
 import numpy as np
@@ -102,6 +103,9 @@ def test_tables_that_are_refused(arrays, message, save, family, tmp_path):
 
 
 def test_files_that_are_refused(family, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="is a pipe, not a regular file"):
+        import_embeddings(tmp_path / "pipe", str(family), tmp_path / "run", {"model": "transe"})
     checkpoint = io.BytesIO()
     with zipfile.ZipFile(checkpoint, "w") as archive:
         archive.writestr("trained_model/data.pkl", b"\x80\x02}.")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import pathlib
 import pickle
 
@@ -193,6 +194,9 @@ def test_missing_files_are_named(files):
     for name in ("model.json", "entity2id.txt", "relation2id.txt"):
         (files.folder / name).unlink()
         files.refused(f"Cannot read .*{name}: No such file")
+        os.mkfifo(files.folder / name)
+        files.refused(f"{name} is a pipe, not a regular file")
+        (files.folder / name).unlink()
         files.write()
 
 

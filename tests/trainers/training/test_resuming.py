@@ -49,6 +49,22 @@ def as_folder(name):
     return replace
 
 
+def as_pipe(name):
+    def replace(run_dir):
+        (run_dir / name).unlink()
+        os.mkfifo(run_dir / name)
+
+    return replace
+
+
+def as_loop(name):
+    def replace(run_dir):
+        (run_dir / name).unlink(missing_ok=True)
+        (run_dir / name).symlink_to(run_dir / name)
+
+    return replace
+
+
 def append(name, data):
     def write(run_dir):
         with (run_dir / name).open("ab") as file:
@@ -84,6 +100,8 @@ DAMAGES = [
         (as_folder(name), f"{name} is not a file, as a run has it. Move it away.")
         for name in ("metrics.jsonl", "test_metrics.json", ".lock", "calibration.json")
     ],
+    (as_loop("test_metrics.json"), "test_metrics.json is not a file, as a run has it."),
+    (as_pipe("config.json"), "config.json is a pipe, not a regular file"),
     (lambda run: [p.unlink() for p in run.glob("checkpoints/ckpt*")], "There is no checkpoint"),
 ]
 
