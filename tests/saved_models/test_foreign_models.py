@@ -15,6 +15,7 @@ from quatre_tf.errors import DataError
 from quatre_tf.runs.best_model import BEST_MODEL, load_model, save_best
 
 WEIGHTS = "model.weights.h5"
+_ENTITIES = 2 * 10**11
 UNREADABLE = "Cannot read the model .* restore it, or train again"
 TOO_LARGE = "Its settings describe weights of .* floats"
 
@@ -53,6 +54,13 @@ def with_table(**dataset):
     return change
 
 
+def without_bytes(**storage):
+    """As many weights as the settings say, and more than there is memory anywhere."""
+    table = with_table(shape=(_ENTITIES, 16), dtype="f4", **storage)
+    settings = with_config(num_entities=_ENTITIES)
+    return lambda original: settings(original) | table(original)
+
+
 def with_member(name, content):
     """None: without it."""
     return lambda original: {name: content}
@@ -76,7 +84,7 @@ FOREIGN = {
         with_config(embeddings_initializer={"module": "os", "class_name": "abort", "config": {}}),
     ),
     # More than there is anywhere: the test would not survive the attempt.
-    "huge": (TOO_LARGE, with_config(num_entities=2 * 10**11)),
+    "huge": (TOO_LARGE, with_config(num_entities=_ENTITIES)),
     "huge and reciprocal": (TOO_LARGE, with_config(reciprocal=True, num_relations=10**12)),
     **{
         f"settings {str(text)[:9]}": ("Cannot read the model", with_member("config.json", text))
@@ -85,8 +93,14 @@ FOREIGN = {
     **{f"weights of {size} bytes": ("Cannot read the model", cut(size)) for size in (0, 100, 5000)},
     "no weights": ("Cannot read the model", with_member(WEIGHTS, None)),
     "other shape": (UNREADABLE, with_table(data=np.zeros([7, 16], np.float32))),
-    "4 PB of zeros": (UNREADABLE, with_table(shape=(10**9, 10**6), dtype="f4")),
-    "compressed": (UNREADABLE, with_table(data=np.zeros([6, 16]), compression="gzip")),
+    **{
+        f"weights {where}": ("weights unpack to more than their size", without_bytes(**storage))
+        for where, storage in {
+            "never written": {},
+            "compressed": {"compression": "gzip"},
+            "in another file": {"external": [("x", 0, 4 * 16 * _ENTITIES)]},
+        }.items()
+    },
     "text": (UNREADABLE, with_table(data=b"text")),
     "another file": (UNREADABLE, with_table(link=h5py.ExternalLink("/etc/passwd", "/x"))),
     "a member beside the model": (
