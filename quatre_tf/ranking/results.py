@@ -8,6 +8,7 @@ import functools
 import json
 import os
 import pathlib
+import reprlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -82,6 +83,9 @@ class Row(NamedTuple):
     run: str = ""
     baseline: str = ""
     p_value: float | None = None
+
+
+_NUMBERS = {"num_triples", "value", "low", "high", "p_value"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,8 +200,11 @@ class Results:
         try:
             facts = json.loads(path.read_text(encoding="utf-8"))
             rows = tuple(
-                Row(**{"candidates": "", "side": "", **facts, **row}) for row in facts.pop("rows")
+                _checked(Row(**{"candidates": "", "side": "", **facts, **row}))
+                for row in facts.pop("rows")
             )
+            if not rows:
+                raise ValueError("no figures")
             return cls(**facts, rows=rows)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DataError(
@@ -214,3 +221,13 @@ class Results:
             ): row
             for row in self.rows
         }
+
+
+def _checked(row: Row) -> Row:
+    """Returns the row; raises TypeError unless its figures are numbers and all else is text."""
+    for name, value in row._asdict().items():
+        expected = (int, float) if name in _NUMBERS else str
+        is_left_out = value is None and name in Row._field_defaults
+        if not isinstance(value, expected) and not is_left_out:
+            raise TypeError(f"{name} is {reprlib.repr(value)}")
+    return row

@@ -60,8 +60,16 @@ def test_json_leaves_out_what_is_empty_or_the_same(results, tmp_path):
     assert Results.load(path) == results
 
 
+FACTS = '{"split": "test", "num_triples": 3, "tie_policy": "mean", "rows": '
+
+
 @pytest.mark.parametrize(
-    "text", ["", "[]", '{"rows": []}', '{"split": "test", "rows": [{"colour": 1}]}']
+    "text",
+    [
+        *("", "[]", '{"rows": []}', '{"split": "test", "rows": [{"colour": 1}]}', FACTS + "[]}"),
+        FACTS + '[{"metric": "mrr", "value": null}]}',
+        FACTS + '[{"metric": "mrr", "value": 1, "side": []}]}',
+    ],
 )
 def test_other_files_are_refused(tmp_path, text):
     path = tmp_path / "results.json"
