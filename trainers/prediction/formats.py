@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from datasets.text_table import csv_cell, table
 from quatre_tf.atomic_files import output_file
+from quatre_tf.paths import printable
 
 FORMATS = ("table", "json", "csv")
 # How a table shows numbers; programs get every digit.
@@ -87,7 +88,7 @@ def _write_tables(report: Report, stream: IO[str]) -> None:
         stream.write(f"{report.note}\n\n")
     for number, block in enumerate(report.blocks):
         above = "\n" if number else ""
-        title = f"{block.title}\n" if block.title else ""
+        title = f"{printable(block.title)}\n" if block.title else ""
         text = as_table(block.rows) if block.rows else "No candidates are left."
         stream.write(f"{above}{title}{text}\n")
 
@@ -122,10 +123,9 @@ def _shown(name: str, value: Any) -> str:
 
 def _reason(fact: Mapping[str, Any]) -> str:
     head, tail = (_labelled(fact[end], fact[f"{end}_label"]) for end in ("head", "tail"))
-    return (
-        f"    like ({head}, {fact['relation']}, {tail}): "
-        f"answer {fact['answer_similarity']:.2f}, given {fact['given_similarity']:.2f}"
-    )
+    like = printable(f"({head}, {fact['relation']}, {tail})")
+    closeness = f"answer {fact['answer_similarity']:.2f}, given {fact['given_similarity']:.2f}"
+    return f"    like {like}: {closeness}"
 
 
 def _labelled(name: str, label: str | None) -> str:

@@ -46,13 +46,16 @@ def test_csv_has_a_header_and_nothing_for_none(capsys):
 
 
 def test_tables_with_titles_and_reasons(capsys):
-    rows = [ROWS[0]]
-    write(Report(COLUMNS, [Block("(x, r, ?)", {}, rows), Block("(y, r, ?)", {}, [])]), "table")
+    """Names are escaped wherever they stand."""
+    fact = {**FACT, "relation": "r\x0b", "tail": "Q\n6"}
+    rows = [{**ROWS[0], "because": [fact]}]
+    blocks = [Block("(x\x1b[31m, r, ?)", {}, rows), Block("(y, r, ?)", {}, [])]
+    write(Report(COLUMNS, blocks), "table")
     assert capsys.readouterr().out == (
-        "(x, r, ?)\n"
+        "(x\\x1b[31m, r, ?)\n"
         "rank  entity  score\n"
         '1      a,"b"  0.300\n'
-        "    like (Q5 five, r, Q6): answer 0.50, given -0.25\n"
+        "    like (Q5 five, r\\x0b, Q\\n6): answer 0.50, given -0.25\n"
         "\n"
         "(y, r, ?)\n"
         "No candidates are left.\n"
