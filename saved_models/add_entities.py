@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from datasets.program import import_tensorflow, run_program
+from quatre_tf.paths import printable
 
 if TYPE_CHECKING:
     from quatre_tf.data.graph import Graph
@@ -63,7 +64,7 @@ def main() -> None:
     triples = np.array([column.to_pylist() for column in columns], object).T
     extended = add_entities(trained, triples, target_rank=_TARGET_RANK.value, origin=_TRIPLES.value)
     scorer = build_scorer(extended.model, extended.graph, calibration_of(trained))
-    print("\n".join(_describe(extended, trained.graph)))
+    print("\n".join(map(printable, _describe(extended, trained.graph))))
     print(f"Exported {export_scorer(scorer, _OUTPUT.value, _VERSION.value)}")
 
 

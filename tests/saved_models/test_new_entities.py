@@ -181,13 +181,15 @@ def run_dir(model, graph, tmp_path_factory):
 
 def test_program(run_dir, tmp_path):
     path = tmp_path / "new.tsv"
-    path.write_text("".join("\t".join(row) + "\n" for row in NEW), encoding="utf-8")
+    text = "".join("\t".join(row) + "\n" for row in NEW).replace("Zuid", "Zuid\x1b[m")
+    path.write_text(text, encoding="utf-8")
     served = tmp_path / "served"
     flags = [f"--run_dir={run_dir}", f"--triples={path}"]
     code, printed = commands.run("saved_models.add_entities", *flags, f"--output={served}")
     assert code == 0, printed
     # The repeated triple counts once.
     assert printed.startswith("Aland: 2 triples\n")
+    assert "Zuid\\x1b[m: 1 triple\n" in printed
     assert printed.endswith(f"Exported {served / '1'}\n")
     with load_python(served / "1") as ask:
         known = {"head": ["Aland"], "relation": ["borders"], "tail": ["New York"]}

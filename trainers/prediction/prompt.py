@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from quatre_tf.errors import DataError
+from quatre_tf.paths import printable
 from quatre_tf.runs.run import Run
 from trainers.prediction.formats import write
 from trainers.prediction.predicting import Options, Predictor
@@ -30,7 +31,7 @@ def converse(run: Run, options: Options, lines: Iterable[str]) -> None:
             report = report_answers(run, [question], options, titles=False, predictor=predictor)
             write(report, "table")
         except DataError as error:
-            print(f"error: {error}")
+            print(f"error: {printable(str(error))}")
 
 
 def _fields(line: str) -> list[str]:
