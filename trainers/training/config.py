@@ -30,7 +30,7 @@ _MAX_ROWS = 2**24
 def _dropout(rate: float, what: str) -> Any:
     return setting(
         rate,
-        help=f"Share of the {what} that a training step of conve drops.",
+        help=f"Dropout rate of conve: the share of the {what} that training drops.",
         group="regularization",
         at_most=0.99,
     )
@@ -53,9 +53,9 @@ class TrainConfig:
     )
     recipe: str = setting(
         "paper",
-        help="How to train: as the reference implementation (paper), for the best ranking "
-        "(strong), the same at a cost that does not grow with the entities (sampled), or with "
-        "RotatE's loss (self_adversarial).",
+        help="Training objective: of the reference implementation (paper), softmax over all "
+        "entities (strong), softmax over sampled entities (sampled), or RotatE's loss "
+        "(self_adversarial).",
         group="recipe",
         basic=True,
         choices=("paper", *_QUERIES),
@@ -109,7 +109,7 @@ class TrainConfig:
     embedding_dim: int = setting(
         128,
         help="Components per embedding: quaternions (n in the paper, 4 floats each), complex "
-        "numbers (complex, rotate), blocks of autosf by 4 floats, or floats.",
+        "numbers (complex, rotate), groups of 4 floats (autosf), or floats.",
         group="model",
         basic=True,
         at_least=1,
@@ -138,14 +138,14 @@ class TrainConfig:
     corruption: str = setting(
         "bern",
         help="How to choose the side of a triple to corrupt: by the relation's tails per head "
-        "and heads per tail (bern), or by a fair coin (uniform).",
+        "and heads per tail (bern), or both sides equally often (uniform).",
         group="recipe",
         choices=("bern", "uniform"),
         recipes=("paper",),
     )
     batch_size: int = setting(
         0,
-        help="Size of a step over all replicas. paper: positives, 0 for a hundredth of train; "
+        help="Batch size over all replicas. paper: positives, 0 for a hundredth of train; "
         "others: distinct queries, 0 for 1000.",
         group="recipe",
         at_most=_MAX_ROWS,
@@ -153,7 +153,7 @@ class TrainConfig:
     )
     num_candidates: int = setting(
         4096,
-        help="Sampled entities that the queries of a step are ranked against.",
+        help="Entities sampled per step as candidates for all its queries.",
         group="recipe",
         at_least=1,
         at_most=_MAX_ROWS,
@@ -169,8 +169,8 @@ class TrainConfig:
     )
     temperature: float = setting(
         1.0,
-        help="Temperature alpha of the self-adversarial loss: how much hard negatives weigh more "
-        "than others.",
+        help="Temperature alpha of the self-adversarial loss: higher values give hard negatives "
+        "more weight.",
         group="recipe",
         above=0.0,
         recipes=("self_adversarial",),
@@ -178,19 +178,19 @@ class TrainConfig:
     )
     steps_per_epoch: int = setting(
         100,
-        help="Steps in an epoch; 0 for one pass over all queries (not paper).",
+        help="Steps per epoch; 0 for one pass over all queries (not paper).",
         group="recipe",
     )
     optimizer: str = setting(
         "adagrad",
-        help="adagrad; or adam, which moves only the rows with a gradient (lazy Adam).",
+        help="Optimizer; adam updates only rows with a gradient (lazy Adam).",
         group="recipe",
         choices=("adagrad", "adam"),
     )
     learning_rate: float = setting(
         0.1,
-        help="Learning rate. An --optimizer that is not the preset's has its own default: "
-        "0.1 (adagrad), 0.001 (adam).",
+        help="Learning rate. If --optimizer is not the preset's, the default is 0.1 (adagrad) "
+        "or 0.001 (adam).",
         group="recipe",
         basic=True,
         above=0.0,
@@ -203,7 +203,7 @@ class TrainConfig:
     )
     lr_decay: str = setting(
         "none",
-        help="linear: the learning rate falls to 0 at the end of training.",
+        help="linear: decrease the learning rate to 0 over the training.",
         group="recipe",
         choices=("none", "linear"),
     )
@@ -246,12 +246,12 @@ class TrainConfig:
     )
     clip_norm: float = setting(
         0.5,
-        help="Bound on the global gradient norm; 0 for none.",
+        help="Maximum global gradient norm; 0 for no clipping.",
         group="advanced",
     )
     epochs: int = setting(
         1000,
-        help="Epochs to train at most.",
+        help="Maximum number of epochs.",
         group="run",
         basic=True,
         at_least=1,
@@ -259,7 +259,7 @@ class TrainConfig:
     )
     budget_minutes: float = setting(
         0.0,
-        help="Wall time of the whole run, in place of --epochs and --validate_every; 0 for none.",
+        help="Wall time of the whole run, instead of --epochs and --validate_every; 0 for no limit.",
         group="run",
         basic=True,
         resumable=True,
@@ -285,7 +285,7 @@ class TrainConfig:
     )
     tie_policy: str = setting(
         "realistic",
-        help="How equal scores count in ranks.",
+        help="How ties count in ranks: mean, best or worst rank among equal scores.",
         group="advanced",
         choices=("realistic", "optimistic", "pessimistic"),
         resumable=True,
