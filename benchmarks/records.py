@@ -1,4 +1,4 @@
-"""Makes `benchmarks/records.md`, the page of recorded runs, from `benchmarks/results`.
+"""Writes `benchmarks/records.md`, the page of recorded runs, from `benchmarks/results`.
 
 Usage: python -m benchmarks.records
 
@@ -48,10 +48,10 @@ _TITLES = {
 _NOT_IN_NAME = ("dataset", "recipe", "embedding_dim", "seed", "validate_every", "patience")
 _HEAD = """# Records
 
-`python -m benchmarks.records` writes this page from the JSON files in [results](results), which hold
-the settings, validation curve, test metrics and machine of each run. The test split was ranked once
-per run, with the weights that had the best validation metric and realistic ties. Times are wall time
-and include validation.
+`python -m benchmarks.records` writes this page from the JSON files in [results](results), which
+hold the settings, validation curve, test metrics and machine of each run. The test split was ranked
+once per run, with the weights that had the best validation metric and realistic ties. Times are
+wall time and include validation.
 """
 
 

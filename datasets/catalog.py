@@ -1,4 +1,4 @@
-"""Data sets by name, or from a folder or a file of text."""
+"""Data sets by name, or from a folder or text file."""
 
 import difflib
 import os

@@ -1,4 +1,4 @@
-"""Custom data sets: from files to a folder that every program of the project reads."""
+"""Custom data sets: converts files to a folder that every program reads."""
 
 import dataclasses
 import json

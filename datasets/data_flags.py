@@ -1,4 +1,4 @@
-"""The flags of programs that read a data set: which one, and where data lie."""
+"""Flags of programs that read a data set: its name and the data folders."""
 
 from absl import flags
 
@@ -19,7 +19,7 @@ class DataFlags:
             "dataset", default, DATASET_HELP, required=default is None
         )
         self._data_dir = flags.DEFINE_string(
-            "data_dir", None, "Where prepared data sets are kept (TFDS)."
+            "data_dir", None, "Folder of prepared data sets (TFDS)."
         )
         self._manual_dir = flags.DEFINE_string(
             "manual_dir", None, "Folder with downloaded archives. Default: $QUATRE_MANUAL_DIR."

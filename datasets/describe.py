@@ -1,4 +1,4 @@
-"""Prints what is in a data set: counts, degrees, relations, leakage, warnings.
+"""Describes a data set: counts, degrees, relations, leakage, warnings.
 
 Usage: quatre describe --dataset=wn18
 """
@@ -14,7 +14,7 @@ from datasets.published.benchmarks import BENCHMARKS
 from quatre_tf.atomic_files import output_file
 
 _DATA = DataFlags()
-_FORMAT = flags.DEFINE_enum("format", "text", ("text", "json"), "What is printed.")
+_FORMAT = flags.DEFINE_enum("format", "text", ("text", "json"), "Output format.")
 _OUTPUT = flags.DEFINE_string("output", None, "Also write everything to this JSON file.")
 
 

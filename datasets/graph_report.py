@@ -1,4 +1,4 @@
-"""What is in a graph: counts, degrees, relations, twins, leakage and warnings; as data and text."""
+"""Report of a graph: counts, degrees, relations, twins, leakage and warnings, as data and text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

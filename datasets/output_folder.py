@@ -1,4 +1,4 @@
-"""The folder that `quatre prepare` writes: it appears whole, and no file of others is deleted."""
+"""Output folder of `quatre prepare`: written atomically, and never deletes other files."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Makes a data set of your own triples: reads, splits, checks and reports.
+"""Prepares a custom data set: reads and splits triples, and reports problems.
 
 Usage: quatre prepare --input=facts.csv --labels=names.csv --output=data/facts
 
@@ -15,13 +15,13 @@ from datasets.program import place_in_help, run_program
 _INPUT = flags.DEFINE_string(
     "input",
     None,
-    "A file, - for standard input, or a folder: with train, valid and test, which are kept, or "
-    "with other files, all of which are taken for triples.",
+    "A file, - for standard input, or a folder. Splits train, valid and test in a folder are kept; "
+    "otherwise all its files are read as triples.",
     required=True,
 )
 _OUTPUT = flags.DEFINE_string("output", None, "The folder to write.", required=True)
 _LABELS = flags.DEFINE_string(
-    "labels", None, "A file with a name and a label in each line. Default: labels.* of the folder."
+    "labels", None, "File with a name and a label per line. Default: labels.* in the folder."
 )
 _DELIMITER = flags.DEFINE_string(
     "delimiter", None, "tab, comma, semicolon, bar, space or a character."
@@ -33,8 +33,8 @@ _COLUMNS = flags.DEFINE_list(
     "tail, by their names in the header or by numbers from 1.",
 )
 _HEADER = flags.DEFINE_bool("header", None, "Whether the first line names the columns.")
-_STRIP = flags.DEFINE_bool("strip", False, "Take white space off the ends of names.")
-_KEEP_LITERALS = flags.DEFINE_bool("keep_literals", False, "Take the literals of RDF for entities.")
+_STRIP = flags.DEFINE_bool("strip", False, "Strip spaces around names.")
+_KEEP_LITERALS = flags.DEFINE_bool("keep_literals", False, "Read RDF literals as entities.")
 _SPLIT = flags.DEFINE_enum(
     "split",
     None,
@@ -42,9 +42,9 @@ _SPLIT = flags.DEFINE_enum(
     "Default: the splits of the folder; or leakage_aware: inverse and duplicate facts stay "
     "together, and train has every entity and relation.",
 )
-_VALID_SHARE = flags.DEFINE_float("valid_share", 0.1, "Part of the triples for validation.")
-_TEST_SHARE = flags.DEFINE_float("test_share", 0.1, "Part of the triples for the test split.")
-_SEED = flags.DEFINE_integer("seed", 1, "Of the split.")
+_VALID_SHARE = flags.DEFINE_float("valid_share", 0.1, "Share of the triples for validation.")
+_TEST_SHARE = flags.DEFINE_float("test_share", 0.1, "Share of the triples for the test split.")
+_SEED = flags.DEFINE_integer("seed", 1, "Seed of the split.")
 _OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace a data set prepared earlier.")
 for _name in ("input", "labels", "delimiter", "columns", "header", "strip", "keep_literals"):
     place_in_help(_name, "input", is_basic=_name not in ("strip", "keep_literals"))

@@ -1,10 +1,9 @@
-"""What every command-line program of the checkout shares: flags, help, quiet start, error lines.
+"""Shared by all command-line programs: flags, help, quiet start, error messages.
 
-Exit codes: 0 done; 1 a mistake that the message says how to mend, also in the flags (a defect of
-ours comes with a traceback); 130 interrupted by Ctrl-C; 141 nobody reads the output any more
-(`| head`), as of a program that SIGPIPE ends.
+Exit codes: 0 success; 1 an error that the user can fix, with a message (bugs print a traceback);
+130 Ctrl-C; 141 closed output (`| head`), as after SIGPIPE.
 
---verbosity: -1, the default, shows progress and results; 0 and above TensorFlow's log, too.
+--verbosity: -1 (default) shows progress and results; 0 and above also TensorFlow's log.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Tables for the screen, and cells of CSV files."""
+"""Text tables, and cells of CSV files."""
 
 from collections.abc import Sequence
 from typing import Any

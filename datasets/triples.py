@@ -1,8 +1,8 @@
-"""The text of one split: a triple a line, head TAB relation TAB tail.
+"""Text files of splits: one triple per line, head TAB relation TAB tail.
 
 Everything between two TABs is the name, as it is: quotes are plain characters, and white space at
-the ends of a name is kept (some graphs have names that differ in nothing else), but a name of
-nothing else is none. A byte order mark at the start and empty lines are accepted.
+the ends of a name is kept (some graphs have names that differ only there), but a name must
+not be empty or only white space. A byte order mark at the start and empty lines are accepted.
 """
 
 import pathlib

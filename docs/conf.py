@@ -1,7 +1,7 @@
 """Settings of the documentation: `sphinx-build -W -c docs . build/site`.
 
-The source is the whole checkout, not docs/ alone: a link from one page to another, to the README or
-to the records of benchmarks/, is then the same on the site as where the files are read.
+The source is the whole checkout, not only docs/, so that links to the README and to benchmarks/
+work both on the site and in the repository.
 """
 
 import importlib

@@ -1,1 +1,1 @@
-"""Small programs that show how the parts are used."""
+"""Example programs."""

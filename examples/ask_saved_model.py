@@ -2,8 +2,7 @@
 
 Usage: python -m examples.ask_saved_model --model=DIR --head=NAME --relation=NAME --top_k=3
 
-The export needs TensorFlow and nothing else of this project; the project's helper only keeps
-TensorFlow's start-up notes off the screen.
+The export needs only TensorFlow; `import_tensorflow` hides TensorFlow's start-up messages.
 """
 
 import pathlib
@@ -13,7 +12,7 @@ from absl import flags
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.errors import DataError
 
-_MODEL = flags.DEFINE_string("model", None, "Folder with the versions of a model.", required=True)
+_MODEL = flags.DEFINE_string("model", None, "Folder of the versions of a model.", required=True)
 _HEAD = flags.DEFINE_string("head", None, "Name of the head; its tails are predicted.")
 _TAIL = flags.DEFINE_string("tail", None, "Name of the tail; its heads are predicted.")
 _RELATION = flags.DEFINE_string("relation", None, "Name of the relation.", required=True)
@@ -21,7 +20,7 @@ _TOP_K = flags.DEFINE_integer("top_k", 5, "How many answers.", lower_bound=1)
 
 
 def main() -> None:
-    """Loads the newest version and prints its best answers, known facts among them."""
+    """Loads the newest version and prints its best answers, known facts included."""
     if (_HEAD.value is None) == (_TAIL.value is None):
         raise DataError("Give either --head or --tail; the other one is predicted.")
     import_tensorflow()

@@ -1,4 +1,4 @@
-"""A score function of your own: SimplE, trained on countries.
+"""A custom score function: SimplE, trained on countries.
 
 Usage: python -m examples.own_score_function
 """

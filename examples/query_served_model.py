@@ -1,4 +1,4 @@
-"""Asks a model that TensorFlow Serving serves which tails complete (head, relation, ?).
+"""Asks a model in TensorFlow Serving which tails complete (head, relation, ?).
 
 Usage: python -m examples.query_served_model --server=http://localhost:8501 --model=countries \
            --head=Egypt --relation=official_language
@@ -11,11 +11,11 @@ from quatre_tf.errors import DataError
 from saved_models.client import Client
 
 _SERVER = flags.DEFINE_string("server", "http://localhost:8501", "http://HOST:PORT.")
-_MODEL = flags.DEFINE_string("model", None, "Name of the model at the server.", required=True)
+_MODEL = flags.DEFINE_string("model", None, "Name of the model on the server.", required=True)
 _HEAD = flags.DEFINE_string("head", None, "Name of the head.", required=True)
 _RELATION = flags.DEFINE_string("relation", None, "Name of the relation.", required=True)
 _TOP_K = flags.DEFINE_integer("top_k", 5, "How many tails.", lower_bound=1)
-_FILTERED = flags.DEFINE_bool("filtered", False, "Leave out what the graph of the model has.")
+_FILTERED = flags.DEFINE_bool("filtered", False, "Leave out known facts.")
 
 
 def main() -> None:

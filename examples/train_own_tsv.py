@@ -1,8 +1,8 @@
-"""Trains on a file of triples of one's own: splits it, trains, ranks the test split and exports.
+"""Trains on a file of triples: splits it, trains, ranks the test split and exports.
 
 Usage: python -m examples.train_own_tsv --triples=facts.tsv --output=runs/facts
 
-It is `quatre prepare` and `quatre fit` called as functions; the two programs have all options.
+This calls `quatre prepare` and `quatre fit` as functions; the programs have more options.
 """
 
 import pathlib
@@ -12,9 +12,9 @@ from absl import flags
 from datasets.program import import_tensorflow, run_program
 
 _TRIPLES = flags.DEFINE_string(
-    "triples", None, "A line a triple: head TAB relation TAB tail.", required=True
+    "triples", None, "One triple per line: head TAB relation TAB tail.", required=True
 )
-_OUTPUT = flags.DEFINE_string("output", None, "Where splits and run are kept.", required=True)
+_OUTPUT = flags.DEFINE_string("output", None, "Folder of the splits and the run.", required=True)
 _EPOCHS = flags.DEFINE_integer("epochs", 50, "Epochs of 100 steps.", lower_bound=1)
 
 

@@ -1,9 +1,9 @@
-"""Trains QuatRE on the countries graph with nothing but Keras: compile, fit, callbacks, save.
+"""Trains QuatRE on countries with Keras: compile, fit, callbacks, save.
 
 Usage: python -m examples.train_with_keras
 
-It prints the loss and the filtered validation MRR of every epoch, stops when the MRR does not get
-better any more, and leaves the best model in --output.
+It prints the loss and the filtered validation MRR of every epoch, stops when the MRR no longer
+improves, and saves the best model to --output.
 """
 
 import os
@@ -13,8 +13,10 @@ from absl import flags
 
 from datasets.program import import_tensorflow, run_program
 
-_OUTPUT = flags.DEFINE_string("output", "runs/countries.keras", "Where the model is saved.")
-_EPOCHS = flags.DEFINE_integer("epochs", 20, "Epochs of 100 steps at most.", lower_bound=1)
+_OUTPUT = flags.DEFINE_string("output", "runs/countries.keras", "File of the best model.")
+_EPOCHS = flags.DEFINE_integer(
+    "epochs", 20, "Maximum number of epochs, of 100 steps each.", lower_bound=1
+)
 
 
 def main() -> None:

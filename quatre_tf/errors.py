@@ -38,7 +38,7 @@ class UnknownNameError(DataError):
 
 
 class ConfigError(DataError):
-    """Settings that make no sense, or that conflict with the run they should resume."""
+    """Invalid settings, or settings that conflict with the resumed run."""
 
 
 class TrainingError(DataError):
@@ -46,4 +46,4 @@ class TrainingError(DataError):
 
 
 class ClusterError(DataError):
-    """Another process that the run needs was lost."""
+    """A process of the cluster was lost."""

@@ -1,6 +1,6 @@
 """The private parts of Keras that the library uses, behind public names.
 
-tests/quatre_tf/test_keras_internals.py says what to do when a new Keras changes them.
+If a new Keras changes them, see tests/quatre_tf/test_keras_internals.py.
 """
 
 from typing import Any, ClassVar, TypeAlias

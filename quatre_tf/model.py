@@ -325,7 +325,7 @@ def table_sizes(model_class: type[KGEModel], config: Mapping[str, Any]) -> list[
 
 @keras.saving.register_keras_serializable("quatre_tf")
 class QuatRE(KGEModel):
-    """The paper's model, with its names: rotations of quaternions (`RelationRotations`).
+    """The paper's model: rotations of quaternions (`RelationRotations`).
 
     Args:
         num_entities: Number of entities.

@@ -1,4 +1,4 @@
-"""Optimizers for tables of which each step touches a few rows."""
+"""Optimizers for tables with sparse gradients."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Paths and names that users give: what they mean, and how messages and tables show them."""
+"""Resolving paths and names from users, and showing them in messages and tables."""
 
 import errno
 import os

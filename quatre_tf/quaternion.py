@@ -36,7 +36,7 @@ def hamilton_product(q: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
 
 
 def conjugate(q: tf.Tensor) -> tf.Tensor:
-    """Returns `[..., 4, dim]` with the signs of the imaginary components of `q` turned."""
+    """Returns `[..., 4, dim]` with the signs of the imaginary components of `q` flipped."""
     return q * tf.constant([[1.0], [-1.0], [-1.0], [-1.0]], dtype=q.dtype)
 
 

@@ -1,4 +1,4 @@
-"""The records that a run answers with."""
+"""Record types of the answers of a run."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -43,7 +43,7 @@ class RankedTriple:
 
 @dataclasses.dataclass(frozen=True)
 class Neighbor:
-    """An entity whose embedding is similar to that of another.
+    """An entity with a similar embedding.
 
     Attributes:
         entity: Its name.

@@ -1,4 +1,4 @@
-"""From a trained model to one that is served."""
+"""Export, calibration and serving of trained models."""
 
 from datasets import let_interrupts_end_imports
 

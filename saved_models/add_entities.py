@@ -1,4 +1,4 @@
-"""Adds new entities to a trained model and exports it as the next version of a served one.
+"""Adds new entities to a trained model and exports the next version.
 
 quatre add-entities --run_dir=runs/wn18rr --triples=new.tsv \
     --output=saved_models/exports/wn18rr
@@ -24,7 +24,7 @@ _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", requir
 _TRIPLES = flags.DEFINE_string(
     "triples",
     None,
-    "File with lines head TAB relation TAB tail; of head and tail, one is new to the run.",
+    "File with lines head TAB relation TAB tail, in which either head or tail is new.",
     required=True,
 )
 _OUTPUT = flags.DEFINE_string(
@@ -36,8 +36,8 @@ _VERSION = flags.DEFINE_integer(
 _TARGET_RANK = flags.DEFINE_integer(
     "target_rank",
     10,
-    "The rank that a new entity should reach as the answer of its own triples. With a lower one it "
-    "is found more often, both where it belongs and where it does not.",
+    "Rank that a new entity should reach as the answer of its triples. Lower values make it "
+    "appear in more answers, both correct and wrong ones.",
     lower_bound=1,
 )
 _MAX_NEAREST = 5

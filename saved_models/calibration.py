@@ -1,4 +1,4 @@
-"""Probabilities in the served graph, and how a run keeps what they are computed from.
+"""Calibrated probabilities in the served graph, and the calibration file of a run.
 
     run_dir/calibration.json   a logistic curve per relation, and how good they are
 

@@ -1,4 +1,4 @@
-"""Asks a model that TensorFlow Serving serves.
+"""REST client for a model in TensorFlow Serving.
 
     client = Client("http://localhost:8501", "countries")
     (answer,) = client.predict_tails([("Egypt", "official_language")], top_k=3)
@@ -77,7 +77,7 @@ class Rank:
 
 
 class Client:
-    """One model of one server; may be used by several threads at once.
+    """Client for one model on one server; thread-safe.
 
     A name that the model does not know is not an error but the `status` of its row, so that the
     other rows are answered: "UNKNOWN_HEAD", "UNKNOWN_RELATION" or "UNKNOWN_TAIL". All methods raise

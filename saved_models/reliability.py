@@ -1,4 +1,4 @@
-"""How good probabilities are: Brier score, log loss, expected calibration error.
+"""Quality of probabilities: Brier score, log loss, expected calibration error.
 
 Probabilities are `[n, 1 + k]`: of a positive, then of its k negatives. A negative weighs 1 / k, so
 that positives and negatives weigh alike.

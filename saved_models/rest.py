@@ -57,7 +57,7 @@ class Signature:
 
 
 class ServingError(DataError):
-    """A server that cannot be reached, refuses a request, or answers something unexpected.
+    """The server is unreachable, refuses a request, or returns an unexpected response.
 
     Attributes:
         asked: Address, model and signature.

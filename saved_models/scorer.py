@@ -1,7 +1,7 @@
 """The servable form of a trained model: names in, names and numbers out.
 
 It is a `tf.Module` of fresh variables. A Keras layer under the exported root would load in Python
-but not in the session loader of TensorFlow Serving. `README.md` beside this file has the contract.
+but not in the session loader of TensorFlow Serving. `README.md` documents the signatures.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ _RANKED_AT_ONCE = 256
 
 
 class Scorer(tf.Module):
-    """Answers questions about a knowledge graph; its public methods are the signatures served.
+    """Answers questions about a knowledge graph; its public methods are the served signatures.
 
     Inputs `head`, `relation` and `tail` are names `[batch]`. `status` `[batch]` is "OK" or the
     first of "UNKNOWN_HEAD", "UNKNOWN_RELATION" and "UNKNOWN_TAIL" that applies to the row; the

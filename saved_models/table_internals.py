@@ -1,6 +1,6 @@
 """The private parts of TensorFlow's lookup tables that SavedModels need.
 
-tests/saved_models/test_table_internals.py says what to do when a new TensorFlow changes them.
+If a new TensorFlow changes them, see tests/saved_models/test_table_internals.py.
 """
 
 import uuid

@@ -1,4 +1,4 @@
-"""Programs: fit, evaluate, predict, and what they share."""
+"""The programs, such as fit, evaluate and predict, and the packages behind them."""
 
 from datasets import let_interrupts_end_imports
 

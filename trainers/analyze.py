@@ -17,7 +17,9 @@ _COMPARE_RUN_DIR = flags.DEFINE_string(
     "compare_run_dir", None, "Another run on the same data set, to compare with."
 )
 _RELATIONS = flags.DEFINE_list(
-    "relations", [], "Relations whose entities the map shows. Default: a pair that differs."
+    "relations",
+    [],
+    "Relations whose entities the map shows. Default: two with different entities.",
 )
 _OUTPUT = flags.DEFINE_string("output", None, "Folder of the report. Default: RUN_DIR/report.")
 

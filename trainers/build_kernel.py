@@ -1,10 +1,10 @@
-"""Compiles the training step of --recipe=paper, which trainings then find by themselves.
+"""Compiles the training step of --recipe=paper; later trainings use it automatically.
 
 Usage: quatre build-kernel
 
-Wants a C++ compiler (g++ or clang++; the environment variable CXX names another) and half a minute.
-To be run again after an update of this project or of TensorFlow; a training says "(compiled)" where
-it found it. Without it the step is the same to rounding, and slower.
+Needs a C++ compiler (g++ or clang++; the environment variable CXX selects another) and takes half a
+minute. Run it again after an update of this project or of TensorFlow. Trainings that use the
+compiled step print "(compiled)". Results are equal up to rounding.
 """
 
 from datasets.program import import_tensorflow, run_program

@@ -1,8 +1,8 @@
-"""Trains models alike, with several seeds, and compares them.
+"""Trains models with the same settings and several seeds, and compares them.
 
 Usage: quatre compare --dataset=wn18rr --models=quatre,quate --seeds=3
 
-Flags left out take the preset. Ctrl-C saves a checkpoint; the same command continues.
+Omitted flags take the preset. Ctrl-C saves a checkpoint; the same command continues.
 """
 
 import pathlib
@@ -28,7 +28,7 @@ _OUTPUT = flags.DEFINE_string(
 _MODELS = flags.DEFINE_list(
     "models",
     ["quatre", "quatre_head", "quatre_tail", "quate"],
-    "What to compare; the others are tested against the first. paper_table: the models of the "
+    "Models to compare; the first is the baseline. paper_table: the models of the "
     "paper's table for the data set, each with its own recipe unless --recipe is given.",
 )
 _SEEDS = flags.DEFINE_list(

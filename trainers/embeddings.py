@@ -2,7 +2,7 @@
 
 Usage: quatre embeddings --run_dir=runs/countries --output=countries.parquet
 
-The end of the file's name chooses the format: .parquet (columns name, label, degree, embedding),
+The file extension selects the format: .parquet (columns name, label, degree, embedding),
 .npz (arrays names, labels, degrees, embeddings) or .tsv (the columns of .parquet; an embedding is
 written [0.1,0.2], as pgvector reads it). Embeddings are float32, one row for each entity.
 """

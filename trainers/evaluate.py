@@ -1,4 +1,4 @@
-"""Evaluates the best weights of a run, and prints what its metrics may claim.
+"""Ranks a split with the best weights of a run, and prints metrics with intervals.
 
 Usage: quatre evaluate --run_dir=runs/wn18rr --output=test.json
 
@@ -14,7 +14,7 @@ from trainers import setting_flags
 from trainers.training.config import SETTINGS
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
-_SPLIT = flags.DEFINE_enum("split", "test", ("train", "valid", "test"), "What to rank.")
+_SPLIT = flags.DEFINE_enum("split", "test", ("train", "valid", "test"), "Split to rank.")
 _CANDIDATES = flags.DEFINE_list(
     "candidates", list(CANDIDATE_SETS), f"Candidate sets, of {', '.join(CANDIDATE_SETS)}."
 )
@@ -22,9 +22,9 @@ _TIE_POLICY = flags.DEFINE_enum(
     "tie_policy", "realistic", SETTINGS["tie_policy"].choices, SETTINGS["tie_policy"].help
 )
 _COMPARE_RUN_DIR = flags.DEFINE_string(
-    "compare_run_dir", None, "Another run on the same graph: is this one better, and how surely?"
+    "compare_run_dir", None, "Another run on the same graph, for paired differences."
 )
-_SEED = flags.DEFINE_integer("seed", 1, "Of intervals and p values.")
+_SEED = flags.DEFINE_integer("seed", 1, "Seed of intervals and p values.")
 _OUTPUT = flags.DEFINE_string("output", None, "Also write the figures to this JSON file.")
 
 

@@ -17,7 +17,7 @@ _RUN_DIR = flags.DEFINE_list(
     "run_dir", None, "Runs of `quatre fit`; several are compared.", required=True
 )
 _PORT = flags.DEFINE_integer(
-    "port", 6007, "Where to listen on 127.0.0.1; 0: a free port.", lower_bound=0, upper_bound=65535
+    "port", 6007, "Port on 127.0.0.1; 0 for a free port.", lower_bound=0, upper_bound=65535
 )
 _OPEN = flags.DEFINE_bool("open", False, "Open the page in the browser.")
 _INTERRUPTED = 130

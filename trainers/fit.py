@@ -2,7 +2,7 @@
 
 Usage: quatre fit --dataset=wn18rr
 
---dataset is a benchmark, a file of triples (CSV, TSV, RDF) or a folder of splits. Flags left out
+--dataset is a benchmark, a file of triples (CSV, TSV, RDF) or a folder of splits. Omitted flags
 take the preset of the data set, model and recipe (the settings of the reference implementation for
 the paper's four benchmarks); --print_config shows them. Ctrl-C and SIGTERM save a checkpoint;
 --resume continues from it.

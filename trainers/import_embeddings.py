@@ -23,10 +23,10 @@ _OPTIONS = ("model", "norm", "structure", "normalize_relations", "reciprocal")
 
 _TABLES = flags.DEFINE_string("tables", None, "The .npz file with the tables.", required=True)
 _ENTITY_NAMES = flags.DEFINE_string(
-    "entity_names", None, "A text file with the name of each row of `entity`, a line each."
+    "entity_names", None, "Text file with the names of the rows of `entity`, one per line."
 )
 _RELATION_NAMES = flags.DEFINE_string("relation_names", None, "The same for relations.")
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "Where the run will be.", required=True)
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "Folder of the new run.", required=True)
 _DATA = DataFlags()
 _SETTINGS = setting_flags.SettingFlags(
     without={field.name for field in dataclasses.fields(TrainConfig)} - set(_OPTIONS)

@@ -14,11 +14,11 @@ from quatre_tf.paths import user_path
 from trainers import setting_flags
 
 _WEIGHTS = flags.DEFINE_string(
-    "weights", None, "The JSON with the embeddings: QuatRE.json or QuatE.json.", required=True
+    "weights", None, "JSON file of the embeddings: QuatRE.json or QuatE.json.", required=True
 )
 _ENTITY2ID = flags.DEFINE_string("entity2id", None, "OpenKE's entity2id.txt.", required=True)
 _RELATION2ID = flags.DEFINE_string("relation2id", None, "OpenKE's relation2id.txt.", required=True)
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "Where the run will be.", required=True)
+_RUN_DIR = flags.DEFINE_string("run_dir", None, "Folder of the new run.", required=True)
 _DATA = DataFlags()
 
 

@@ -1,4 +1,4 @@
-"""Completes (head, relation, ?) and (?, relation, tail), and finds what a graph lacks.
+"""Answers questions (head, relation, ?) and (?, relation, tail), and finds missing facts.
 
 quatre predict --run_dir=DIR --head=Uruguay --relation=official_language --explain
 quatre predict --run_dir=DIR --queries=questions.tsv --format=csv --output=answers.csv
@@ -23,17 +23,17 @@ _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.")
 _SAVED_MODEL = flags.DEFINE_string(
     "saved_model",
     None,
-    "In place of --run_dir: a folder that `quatre export` or `quatre add-entities` wrote. It knows "
-    "added entities, and takes names only, no labels.",
+    "Instead of --run_dir: a folder written by `quatre export` or `quatre add-entities`. It has "
+    "added entities; questions must use names, not labels.",
 )
-_HEAD = flags.DEFINE_string("head", "", "Name or label of the head; its tails are asked.")
-_TAIL = flags.DEFINE_string("tail", "", "Name or label of the tail; its heads are asked.")
+_HEAD = flags.DEFINE_string("head", "", "Name or label of the head, to predict tails.")
+_TAIL = flags.DEFINE_string("tail", "", "Name or label of the tail, to predict heads.")
 _RELATION = flags.DEFINE_string("relation", "", "The relation.")
 _QUERIES = flags.DEFINE_string(
     "queries",
     None,
-    "File with a question a line, head TAB relation TAB ? or ? TAB relation TAB tail; nothing in "
-    "place of ? if an entity is called so; also .csv, and either as .gz.",
+    "File with one question per line: head TAB relation TAB ? or ? TAB relation TAB tail. Leave "
+    "the field empty if an entity is called ?. Also .csv and .gz.",
 )
 _MISSING = flags.DEFINE_bool(
     "missing", False, "Show the most plausible facts of --relation that the graph lacks."
@@ -44,19 +44,19 @@ _CANDIDATES = flags.DEFINE_enum(
     "candidates",
     None,
     ["all", "seen"],
-    "Answer with all entities, or with those that train has in this place of the relation. By "
-    "default all; with --missing, seen.",
+    "all: every entity; seen: entities that train has in this slot of the relation. Default: "
+    "all; with --missing, seen.",
 )
 _PROBABILITY = flags.DEFINE_enum(
     "probability",
     "even_odds",
     ["even_odds", "answer"],
-    "That a triple is true, against a corrupted one at even odds; or that an entity is an answer, "
-    "among all entities.",
+    "even_odds: that a triple is true, against a corrupted one at even odds; answer: that an "
+    "entity is an answer, among all entities.",
 )
-_EXPLAIN = flags.DEFINE_bool("explain", False, "Show the known facts that are most alike.")
-_FORMAT = flags.DEFINE_enum("format", "table", FORMATS, "For people or for programs.")
-_OUTPUT = flags.DEFINE_string("output", None, "Write to this file, not to standard output.")
+_EXPLAIN = flags.DEFINE_bool("explain", False, "Show similar known facts for each answer.")
+_FORMAT = flags.DEFINE_enum("format", "table", FORMATS, "Output format.")
+_OUTPUT = flags.DEFINE_string("output", None, "Write to this file instead of standard output.")
 for _name in ("run_dir", "saved_model", "head", "relation", "tail", "queries", "missing"):
     place_in_help(_name, "question")
 for _name in ("top_k", "include_known", "candidates", "probability", "explain"):

@@ -1,10 +1,10 @@
-"""Searches for the settings that validate best.
+"""Searches for the settings with the best validation metric.
 
 Usage: quatre tune --dataset=wn18rr --output=runs/tune --recipe=sampled --trials=16
 --budget_minutes=60 --seeds=1,2
 
 Recipe paper: the grid of the paper. Recipes strong and sampled: random configurations, pruned by
-successive halving. A setting that is given as a flag is the same for all trials; others take the
+successive halving. Flags that you set are fixed for all trials; other settings take the
 preset. The test split is not ranked. Ctrl-C saves a checkpoint; the same command continues.
 
 Needs the extra `tune`: pip install 'quatre-tf[tune]'
@@ -28,14 +28,18 @@ _OUTPUT = flags.DEFINE_string(
     "output", None, "Folder of the runs, trial-NUMBER-seedSEED, and of trials.csv.", required=True
 )
 _TRIALS = flags.DEFINE_integer(
-    "trials", 0, "Configurations at most; 0 for the whole grid, or for 16 random ones."
+    "trials", 0, "Maximum number of configurations; 0 for the whole grid, or 16 random ones."
 )
 _SEEDS = flags.DEFINE_list(
-    "seeds", ["1"], "The first draws and trains all configurations, the others the finalists."
+    "seeds",
+    ["1"],
+    "The first seed draws and trains all configurations; the others train the finalists.",
 )
-_FINALISTS = flags.DEFINE_integer("finalists", 3, "How many of the best have all seeds.")
+_FINALISTS = flags.DEFINE_integer(
+    "finalists", 3, "Number of best configurations to train with all seeds."
+)
 _BUDGET_MINUTES = flags.DEFINE_float(
-    "budget_minutes", 0.0, "Wall time of the whole search; 0 for no bound."
+    "budget_minutes", 0.0, "Wall time of the whole search; 0 for no limit."
 )
 _DATA = DataFlags()
 _SETTINGS = setting_flags.SettingFlags(

@@ -1,1 +1,1 @@
-"""Published benchmarks: their facts, their archives, and the builders that prepare them."""
+"""Published benchmarks: metadata, archives and builders."""

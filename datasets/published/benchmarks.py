@@ -1,4 +1,4 @@
-"""The facts about the benchmarks: where they are published, and their checksums.
+"""Metadata of the benchmarks: URLs and checksums.
 
 A benchmark is identified by the SHA-256 of its three splits: any archive that holds them is
 accepted. The checksum of the published archive only helps users find the right file; it is None
@@ -270,6 +270,6 @@ BENCHMARKS = {
 # The catalog.
 NAMES = (*BENCHMARKS, "countries")
 DATASET_HELP = (
-    f"{', '.join(NAMES)}, or the path of a file of triples, which is split, or of a folder with "
+    f"{', '.join(NAMES)}, the path of a file of triples, which is split, or of a folder with "
     "train.txt, valid.txt and test.txt (head TAB relation TAB tail)."
 )

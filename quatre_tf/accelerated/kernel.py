@@ -1,8 +1,8 @@
-"""The compiled step of the paper's objective: built once by a C++ compiler, then found by itself.
+"""The compiled step of the paper's objective: built once by a C++ compiler, then loaded if found.
 
-`sampled_logistic.cc` is the source. Without it the step is made of TensorFlow's own operations: the
-same to rounding, and slower (docs/recipes.md has how much). It is not built when the package is
-installed, because that would ask every user for a compiler.
+`sampled_logistic.cc` is the source. Without it the step uses TensorFlow's operations, which give
+the same results up to rounding and are slower (docs/recipes.md). It is not built when the package
+is installed, because every user would then need a compiler.
 """
 
 import contextlib

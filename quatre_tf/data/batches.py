@@ -71,7 +71,7 @@ class Batches(abc.ABC):
 
 
 class TripleBatches(Batches):
-    """Positives drawn uniformly WITH replacement, like the reference does, and their corruptions.
+    """Positives, drawn uniformly WITH replacement as in the reference, and their corruptions.
 
     Batch k is a function of (graph, seed, k) and the sizes. Negatives are drawn as in
     `quatre_tf.data.negatives`.

@@ -1,4 +1,4 @@
-"""From triples of names to vocabularies and triples of ids."""
+"""Converts triples of names to vocabularies and triples of ids."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias

@@ -83,7 +83,7 @@ class Graph:
 
     @classmethod
     def load(cls, directory: str | pathlib.Path) -> "Graph":
-        """Reads a folder of `save`.
+        """Reads a folder written by `save`.
 
         Raises:
             DataError: When a file is missing, or is not what `save` wrote: shapes, types, ranges

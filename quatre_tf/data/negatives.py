@@ -1,4 +1,4 @@
-"""Corrupted triples: for each positive, triples that the training split does not know.
+"""Corrupted triples: for each positive, triples that are not in the training split.
 
 The sampling is exact. Let a positive (h, r, t) have its tail replaced, and let the split know the
 tails c_0 < c_1 < ... < c_{k-1} of (h, r). A number u is drawn uniformly from [0, num_entities - k)

@@ -1,4 +1,4 @@
-"""One number for a triple, so that sets of triples become sorted arrays."""
+"""Encodes triples as integers, so that sets of triples are sorted arrays."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Scores that no query row and entity row separate: each pair is scored by the whole formula."""
+"""Scores that do not separate into query and entity rows: the whole formula runs for each pair."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""What a score function is: relation tables, and pure functions of rows that make queries."""
+"""Base class of score functions: relation tables, and pure functions that make queries."""
 
 import functools
 import json
@@ -41,7 +41,7 @@ def compiled(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class ScoreFunction(keras.layers.Layer):
-    """Scores a triple by comparing a query, made of an entity and a relation, with an entity row.
+    """Scores a triple by comparing a query, made from an entity and a relation, with an entity row.
 
     A subclass names its relation tables and says how rows become queries. All its mathematics is
     pure functions of rows, so that training, ranking, serving and adding entities need nothing
@@ -132,7 +132,7 @@ class ScoreFunction(keras.layers.Layer):
         return math.prod(shape)
 
     def fold(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
-        """Returns what queries need of relations, `[k, width]`; by default their row.
+        """Returns the relation rows for queries, `[k, width]`; by default unchanged.
 
         Args:
             rows: `[k, floats]` of each of `relation_tables`.

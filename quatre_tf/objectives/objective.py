@@ -1,4 +1,4 @@
-"""What a training objective returns, whichever it is."""
+"""The result of a training objective."""
 
 from typing import NamedTuple
 

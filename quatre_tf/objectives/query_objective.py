@@ -1,4 +1,4 @@
-"""What the softmax objectives share: everything but the candidates.
+"""Base of the softmax objectives, which differ only in their candidates.
 
 A query is an entity with a relation and asks for the tails, or for the heads. The loss of one with
 c targets is the sum of c cross-entropies over the same scores, so that it is computed once:

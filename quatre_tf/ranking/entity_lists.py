@@ -1,4 +1,4 @@
-"""What a tile of scores is compared with: targets, known answers, and members of candidate sets.
+"""Sorted entity lists of a tile: targets, known answers, and members of candidate sets.
 
 A tile has the scores of consecutive entities for some queries. It is named by the int64 triple
 `(start, limit, num_entities)`: its first entity, that after its last, and how many there are.

@@ -46,7 +46,7 @@ UNSEEN_ANSWERS = "unseen_answers"
 
 
 class Row(NamedTuple):
-    """A figure, and what it is a figure of.
+    """One metric value, and the columns that identify it.
 
     Attributes:
         split: The split that was ranked.
@@ -90,7 +90,7 @@ _NUMBERS = {"num_triples", "value", "low", "high", "p_value"}
 
 @dataclasses.dataclass(frozen=True)
 class Results:
-    """The figures of one split, of one or several runs.
+    """The metrics of one split, for one or several runs.
 
     Attributes:
         split: The split.
@@ -115,7 +115,7 @@ class Results:
         return tuple(dict.fromkeys(row.candidates for row in self.rows if row.candidates))
 
     def select(self, **columns: Any) -> list[Row]:
-        """Returns the rows that have these values, such as `select(group_by="relation")`."""
+        """Returns the rows with these values, such as `select(group_by="relation")`."""
         wanted = [(Row._fields.index(name), value) for name, value in columns.items()]
         return [row for row in self.rows if all(row[i] == value for i, value in wanted)]
 
@@ -131,7 +131,7 @@ class Results:
         run: str | None = None,
         baseline: str = "",
     ) -> Row | None:
-        """Returns the row of one figure; None if there is none.
+        """Returns the row of one metric, or None.
 
         Args:
             metric: See `Row`, as for the arguments below.
@@ -191,7 +191,7 @@ class Results:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Results":
-        """Reads what `to_json` returned.
+        """Reads a file with the output of `to_json`.
 
         Raises:
             DataError: The file cannot be read, or holds something else.

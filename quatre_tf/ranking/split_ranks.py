@@ -1,4 +1,4 @@
-"""What the ranking of a split counts, before anything is averaged."""
+"""Counts of better and equal candidates per triple of a split, before averaging."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""How sure a mean over triples is: bootstrap intervals and a paired test.
+"""Uncertainty of means over triples: bootstrap intervals and a paired test.
 
 Both resample triples, not queries: the two queries of a triple are not independent. One resample
 serves all columns, so a hundred figures cost as much as their product with the resamples.

@@ -1,1 +1,1 @@
-"""Finished runs from Python: loading, asking, training, exporting."""
+"""Runs from Python: training, loading, querying, exporting."""

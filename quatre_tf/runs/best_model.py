@@ -1,4 +1,4 @@
-"""The files of a run that questions need, and its best model."""
+"""Loading the graph and the best model of a run."""
 
 import collections
 import json

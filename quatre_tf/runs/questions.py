@@ -1,4 +1,4 @@
-"""From the names of questions and triples to ids."""
+"""Converts the names in questions and triples to ids."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias

@@ -1,4 +1,4 @@
-"""A finished run: its graph, its best model, and what can be asked of them.
+"""A finished run: its graph, its best model, and methods to query them.
 
     run_dir/config.json        the settings
     run_dir/graph/             names and triples (`quatre_tf.data.graph.Graph.save`)

@@ -1,4 +1,4 @@
-"""A comparison as a page: bars with intervals, published figures beside them, and all tables."""
+"""HTML page of a comparison: bars with intervals, published figures, and all tables."""
 
 import html
 from collections.abc import Iterator

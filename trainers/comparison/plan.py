@@ -1,4 +1,4 @@
-"""What a comparison trains; needs no TensorFlow, so that wrong flags are reported at once."""
+"""The runs of a comparison; without TensorFlow, so that wrong flags are reported at once."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Published figures of the systems that the paper compares, next to which ours are printed."""
+"""Published results of the systems in the paper, printed next to ours."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The tables of a comparison, with published figures where there are some."""
+"""The tables of a comparison, with published figures if available."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The questions that the page asks, and their answers as JSON can say them."""
+"""The JSON API of the explore page."""
 
 from collections.abc import Mapping
 from typing import Any

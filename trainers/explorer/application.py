@@ -1,4 +1,4 @@
-"""The page and its JSON as a WSGI application that answers this computer's browser only."""
+"""The explore page and its JSON API as a WSGI application for local browsers only."""
 
 import functools
 import json

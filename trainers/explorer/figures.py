@@ -1,4 +1,4 @@
-"""What is shown of the run as a whole: its facts, its test figures, its learning curves."""
+"""Summary of a run: settings, test metrics, learning curves."""
 
 import dataclasses
 from typing import Any

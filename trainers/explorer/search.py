@@ -1,4 +1,4 @@
-"""Finds entities while their name is typed."""
+"""Entity search as you type."""
 
 from collections.abc import Sequence
 

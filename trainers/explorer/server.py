@@ -1,4 +1,4 @@
-"""The address on this computer, and answering at it."""
+"""The local HTTP server."""
 
 import os
 import socket

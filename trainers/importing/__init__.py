@@ -1,1 +1,1 @@
-"""Runs made of embeddings that were trained elsewhere."""
+"""Importing embeddings that were trained elsewhere."""

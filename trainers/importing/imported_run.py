@@ -1,4 +1,4 @@
-"""Makes a run of embeddings that were trained elsewhere."""
+"""Creates a run from embeddings that were trained elsewhere."""
 
 import dataclasses
 import hashlib

@@ -1,4 +1,4 @@
-"""Which keys of an OpenKE state dict are which tables of a model."""
+"""Maps the keys of an OpenKE state dict to the tables of a model."""
 
 import dataclasses
 import pathlib

@@ -1,1 +1,1 @@
-"""The questions and answers of `quatre predict`."""
+"""Questions and answers of `quatre predict`."""

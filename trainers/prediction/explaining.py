@@ -1,4 +1,4 @@
-"""The known facts that are most like a predicted one: a nearest-neighbour account, not a cause.
+"""Evidence for predictions: the most similar known facts, which are not causes.
 
 For the tail t of (h, r, ?): the entities t' that train has as tails of r and whose embeddings have
 the largest cosines with that of t; and for each of them the fact (h', r, t') of train whose head

@@ -1,4 +1,4 @@
-"""Answers of a SavedModel: the names that it was exported with, new entities among them."""
+"""Answers of a SavedModel, new entities included."""
 
 import pathlib
 from collections.abc import Iterator, Sequence

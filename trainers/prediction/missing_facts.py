@@ -1,4 +1,4 @@
-"""The facts of a relation that a graph lacks and a model finds most plausible.
+"""The most plausible facts of a relation that the graph does not contain.
 
 The best tails of all heads, a tile of heads at a time (`quatre_tf.ranking.tiles.top_k`), and of
 these the best.

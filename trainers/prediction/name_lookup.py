@@ -1,4 +1,4 @@
-"""From what a person types to a name: the name itself, a human label, either in another case."""
+"""Resolves user input to a name: by name, by label, or either ignoring case."""
 
 import functools
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""From answers to the cells that are shown of them; docs/predicting.md explains every one."""
+"""Columns of the printed answers (docs/predicting.md)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

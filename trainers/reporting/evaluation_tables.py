@@ -1,7 +1,6 @@
 """The tables of an evaluation, made from its results.
 
-Each candidate set is shown with what its metrics may claim, because tables are copied without their
-documentation.
+Each candidate set has a note on its meaning, because tables are copied without their documentation.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What is read of a run, and the facts at the head of its report."""
+"""Reading a run, and the summary at the top of its report."""
 
 import dataclasses
 import pathlib

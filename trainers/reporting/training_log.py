@@ -1,4 +1,4 @@
-"""Reading metrics.jsonl: what a run wrote while it was trained."""
+"""Reads metrics.jsonl, the training log of a run."""
 
 import json
 import pathlib

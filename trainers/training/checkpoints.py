@@ -1,4 +1,4 @@
-"""Checkpoints of a run: everything that going on exactly needs."""
+"""Checkpoints of a run: the complete state, so that resuming is exact."""
 
 import os
 import pathlib

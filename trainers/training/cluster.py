@@ -1,4 +1,4 @@
-"""The processes of a run: which one this is (TF_CONFIG), where it writes, and lost processes."""
+"""Processes of a cluster: their roles (TF_CONFIG), output folders, and lost processes."""
 
 import atexit
 import contextlib

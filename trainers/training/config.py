@@ -259,7 +259,7 @@ class TrainConfig:
     )
     budget_minutes: float = setting(
         0.0,
-        help="Wall time of the whole run, instead of --epochs and --validate_every; 0 for no limit.",
+        help="Wall time of the whole run, instead of --epochs and --validate_every; 0 for none.",
         group="run",
         basic=True,
         resumable=True,
@@ -364,7 +364,7 @@ class TrainConfig:
 
 
 def _declared(field: dataclasses.Field) -> Setting:
-    """Returns what is declared; who reads an option of score functions, their registry says."""
+    """Returns the declared settings; the registry determines which models read an option."""
     found: Setting = field.metadata["setting"]
     models = [name for name, entry in SCORE_FUNCTIONS.items() if field.name in entry.options]
     return dataclasses.replace(found, models=tuple(models)) if models else found

@@ -1,4 +1,4 @@
-"""What a run takes of the memory, estimated before anything is made: TensorFlow ends with an abort.
+"""Estimates the memory of a run before it starts, because TensorFlow aborts if memory runs out.
 
 The factors of a step were measured, at sizes where it takes more than the tables.
 """

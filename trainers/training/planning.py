@@ -1,4 +1,4 @@
-"""When a run validates and ends: after so many epochs, or when its time is over.
+"""Decides when a run validates and ends: by epochs or by wall time.
 
 A plan answers the outer loop's questions; `seconds` is the wall time of the run so far.
 """

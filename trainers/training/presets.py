@@ -1,4 +1,4 @@
-"""The presets: the settings of a data set, model and recipe where no others are given."""
+"""Presets: default settings for a data set, model and recipe."""
 
 from collections.abc import Mapping
 from typing import Any

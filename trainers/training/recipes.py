@@ -1,4 +1,4 @@
-"""What a recipe decides: the batches and the objective of a step."""
+"""Recipes: the batches and the objective of a training step."""
 
 import functools
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What --resume needs, checked before TensorFlow is imported and before anything is changed."""
+"""Checks for --resume, before TensorFlow is imported and before files change."""
 
 import dataclasses
 import pathlib

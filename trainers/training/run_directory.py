@@ -1,4 +1,4 @@
-"""The folder of a run: what lies where, and that only one run writes to it."""
+"""The run directory: its paths, and a lock for its only writer."""
 
 import contextlib
 import dataclasses

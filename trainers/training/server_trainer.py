@@ -1,4 +1,4 @@
-"""The inner loop over parameter servers: tables in shards, steps that workers take on their own."""
+"""The inner loop with parameter servers: sharded tables, asynchronous steps of workers."""
 
 import numpy as np
 import tensorflow as tf

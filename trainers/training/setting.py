@@ -1,4 +1,4 @@
-"""How a setting of `TrainConfig` is declared, and what is checked of its values."""
+"""Declaration and validation of the settings of `TrainConfig`."""
 
 import dataclasses
 from collections.abc import Mapping

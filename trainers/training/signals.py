@@ -1,4 +1,4 @@
-"""Signals that end a run: what they may not interrupt, and that SIGTERM ends it like Ctrl-C."""
+"""Signals: delays them during critical sections, and handles SIGTERM like Ctrl-C."""
 
 import contextlib
 import signal

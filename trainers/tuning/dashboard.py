@@ -1,4 +1,4 @@
-"""What a search declares to the HParams dashboard of TensorBoard; its runs write the rows."""
+"""Declares a search to TensorBoard's HParams dashboard; its runs write the rows."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What a search tries; needs neither TensorFlow nor Optuna, so that wrong flags answer at once."""
+"""The plan of a search; without TensorFlow and Optuna, so that wrong flags are reported at once."""
 
 import dataclasses
 import itertools

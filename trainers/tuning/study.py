@@ -1,4 +1,4 @@
-"""Which configurations a search tries, and which it gives up: Optuna's part, in memory."""
+"""Chooses and prunes the configurations of a search, with Optuna in memory."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The runs of a search as they lie on disk, which is all that a search remembers."""
+"""The runs of a search on disk, which are its only state."""
 
 import dataclasses
 import json

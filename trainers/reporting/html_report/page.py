@@ -1,4 +1,4 @@
-"""HTML of the report: one page that needs no other file."""
+"""HTML of the report: one self-contained page."""
 
 import base64
 import html

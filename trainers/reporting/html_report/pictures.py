@@ -1,4 +1,4 @@
-"""The style of all pictures, and how they are written."""
+"""Style and saving of pictures."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""The section of the page about probabilities: how far they can be believed."""
+"""The report's section on the reliability of probabilities."""
 
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""What a run writes for TensorBoard, and its metrics.jsonl."""
+"""TensorBoard summaries and metrics.jsonl of a run."""

@@ -1,4 +1,4 @@
-"""What TensorBoard shows of a finished run: test results, the HParams table, the Projector."""
+"""TensorBoard summaries of a finished run: test results, HParams, Projector."""
 
 import dataclasses
 import os

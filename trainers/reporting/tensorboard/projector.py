@@ -1,4 +1,4 @@
-"""The Projector of TensorBoard: rows of the entity table, with what they stand for."""
+"""TensorBoard's Projector: rows of the entity table with their names."""
 
 import os
 import pathlib

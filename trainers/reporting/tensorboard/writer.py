@@ -1,4 +1,4 @@
-"""Where figures of a run go: TensorBoard and metrics.jsonl."""
+"""Writes the metrics of a run to TensorBoard and metrics.jsonl."""
 
 import dataclasses
 import os
