@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from absl import app, flags, logging
 
@@ -90,7 +91,8 @@ def import_tensorflow() -> None:
     TF_CPP_MIN_LOG_LEVEL in the environment, or a --verbosity from 0 on, its log is shown.
 
     Raises:
-        DataError: The environment wants a Keras that does not run on TensorFlow.
+        DataError: The environment wants a Keras that does not run on TensorFlow, or keras.json
+            holds settings that Keras refuses.
     """
     for name, right in (("KERAS_BACKEND", "tensorflow"), ("TF_USE_LEGACY_KERAS", "0")):
         # The environment comes before ~/.keras/keras.json.
@@ -107,6 +109,8 @@ def import_tensorflow() -> None:
         with status("Loading TensorFlow"), muted, _hidden(_UNUSED_BY_PROGRAMS):
             import keras
             import tensorflow  # noqa: F401
+    except ValueError as error:
+        raise DataError(f"Keras refuses its settings: {error}. Mend its keras.json.") from error
     finally:
         gc.freeze()
         gc.enable()
@@ -116,13 +120,15 @@ def import_tensorflow() -> None:
 @contextlib.contextmanager
 def _hidden(names: Sequence[str]) -> Iterator[None]:
     """Makes modules that are not imported yet look as if they were not installed."""
-    hidden = [name for name in names if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))
+    modules: Any = sys.modules
+    hidden = [name for name in names if name not in modules]
+    # An import of what is None fails.
+    modules.update(dict.fromkeys(hidden))
     try:
         yield
     finally:
         for name in hidden:
-            del sys.modules[name]
+            del modules[name]
 
 
 def _is_verbosity_given() -> bool:

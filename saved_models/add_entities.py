@@ -31,7 +31,11 @@ _OUTPUT = flags.DEFINE_string(
     "output", None, "Folder of the served model; the result is a version in it.", required=True
 )
 _VERSION = flags.DEFINE_integer(
-    "version", None, "Number of the version; by default one more than the highest.", lower_bound=1
+    "version",
+    None,
+    "Number of the version; by default one more than the highest.",
+    lower_bound=1,
+    upper_bound=2**63 - 1,
 )
 _TARGET_RANK = flags.DEFINE_integer(
     "target_rank",

@@ -23,8 +23,8 @@ from saved_models.calibration import Calibration, Fitted, load_calibration, save
 NUM_NEGATIVES = 10
 SEED = 1
 _FOLDS = 5
-# Triples scored at once: at 256 quaternions, 50 MB of gathered rows.
-_BATCH = 1 << 12
+# Floats of gathered heads, and of tails, at once: 16 MB each.
+_FLOATS_AT_ONCE = 1 << 22
 
 
 def calibration_of(trained: Run) -> Calibration | None:
@@ -84,9 +84,10 @@ def labelled_scores(model: KGEModel, graph: Graph, split: str) -> np.ndarray:
     rows = np.arange(len(triples))
     heads, relations, tails = with_negatives(graph, split, rows, NUM_NEGATIVES, SEED)
     columns = heads.reshape(-1), relations.reshape(-1), tails.reshape(-1)
+    batch = max(1, _FLOATS_AT_ONCE // model.score_function.entity_width)
     scores = [
-        model.score_triples(*(ids[start : start + _BATCH] for ids in columns)).numpy()
-        for start in progress(range(0, heads.size, _BATCH), "Calibrating")
+        model.score_triples(*(ids[start : start + batch] for ids in columns)).numpy()
+        for start in progress(range(0, heads.size, batch), "Calibrating")
     ]
     found = np.concatenate(scores).astype(np.float64).reshape(heads.shape)
     if not np.isfinite(found).all():

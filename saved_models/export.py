@@ -14,7 +14,11 @@ _OUTPUT = flags.DEFINE_string(
     "output", None, "Folder of the served model; each export is a version in it.", required=True
 )
 _VERSION = flags.DEFINE_integer(
-    "version", None, "Number of the version; by default one more than the highest.", lower_bound=1
+    "version",
+    None,
+    "Number of the version; by default one more than the highest.",
+    lower_bound=1,
+    upper_bound=2**63 - 1,
 )
 
 

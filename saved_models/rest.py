@@ -6,7 +6,6 @@ has a time limit that covers the whole. Nothing is followed, decompressed or rea
 
 import dataclasses
 import json
-import math
 import queue
 import threading
 import time
@@ -87,18 +86,26 @@ class RestModel:
         timeout: Seconds for a whole request, from looking up the host to the last byte.
 
     Raises:
-        ServingError: The address is malformed.
-        ValueError: The timeout is not a positive number.
+        ServingError: The address is malformed, or the name of the model cannot be part of one.
+        ValueError: The timeout is not a positive number, or too large to wait for.
     """
 
     def __init__(self, address: str, model: str, version: int | None, timeout: float):
-        if isinstance(timeout, bool) or not 0 < timeout < math.inf:
-            raise ValueError(f"`timeout` must be a positive number. {describe('timeout', timeout)}")
+        if isinstance(timeout, bool) or not 0 < timeout <= threading.TIMEOUT_MAX:
+            raise ValueError(
+                f"`timeout` must be a positive number, at most {threading.TIMEOUT_MAX:g}. "
+                f"{describe('timeout', timeout)}"
+            )
         _check_address(address)
         self._timeout = timeout
         self._name = f"{address}, model {model!r}"
         self._name += "" if version is None else f", version {version}"
-        self._url = f"{address.rstrip('/')}/v1/models/{urllib.parse.quote(model, safe='')}"
+        try:
+            quoted = urllib.parse.quote(model, safe="")
+        except UnicodeEncodeError as error:
+            detail = f"the name of the model is not UTF-8: {error}"
+            raise ServingError(printable(self._name), "INVALID_ADDRESS", detail) from error
+        self._url = f"{address.rstrip('/')}/v1/models/{quoted}"
         self._url += "" if version is None else f"/versions/{version}"
 
     def predict(self, signature: str, inputs: Inputs) -> Any:

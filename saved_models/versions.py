@@ -15,6 +15,9 @@ from saved_models.scorer import Outputs, Scorer
 from saved_models.storage import writing
 from saved_models.warm_up import write_warm_up
 
+# TensorFlow Serving reads versions as 64-bit integers.
+MAX_VERSION = 2**63 - 1
+
 
 def export_scorer(
     scorer: Scorer, base_dir: str | os.PathLike, version: int | None = None
@@ -32,7 +35,7 @@ def export_scorer(
         The folder of the new version.
 
     Raises:
-        ValueError: `version` is not positive.
+        ValueError: `version` is not in 1 ... `MAX_VERSION`.
         DataError: The version is there already, or the folder cannot be written.
     """
     num_bytes = sum(v.shape.num_elements() * v.dtype.size for v in scorer.variables)
@@ -109,11 +112,11 @@ def publish_version(
         The new folder, `base_dir/<version>`.
 
     Raises:
-        ValueError: `version` is not positive.
+        ValueError: `version` is not in 1 ... `MAX_VERSION`.
         DataError: The version is there already, or the folder cannot be written.
     """
-    if version is not None and version < 1:
-        raise ValueError(f"`version` must be a positive integer. Received: {version}.")
+    if version is not None and not 1 <= version <= MAX_VERSION:
+        raise ValueError(f"`version` must be in 1 ... {MAX_VERSION}. Received: {version}.")
     base_dir = user_path(base_dir)
     try:
         base_dir.mkdir(parents=True, exist_ok=True)
@@ -126,9 +129,17 @@ def publish_version(
 
 
 def next_version(base_dir: pathlib.Path) -> int:
-    """Returns one more than the highest number among the names in `base_dir`, at least 1."""
+    """Returns one more than the highest number among the names in `base_dir`, at least 1.
+
+    Raises:
+        DataError: The highest number is `MAX_VERSION`.
+    """
     names = [path.name for path in base_dir.iterdir()]
-    return 1 + max((int(name) for name in names if name.isascii() and name.isdecimal()), default=0)
+    numbers = [int(name) for name in names if name.isascii() and name.isdecimal()]
+    version = 1 + max((number for number in numbers if number <= MAX_VERSION), default=0)
+    if version > MAX_VERSION:
+        raise DataError(f"{base_dir} holds version {MAX_VERSION}, the last one. Give a --version.")
+    return version
 
 
 def _check_free(base_dir: pathlib.Path, version: int | None) -> None:

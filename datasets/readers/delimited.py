@@ -123,12 +123,14 @@ def _is_suspicious(table: pa.Table, layout: Layout) -> bool:
 
 
 def _has_row(table: pa.Table, names: list[str]) -> bool:
-    """Tells whether a row holds these names, white space around them left aside."""
+    """Tells whether a row holds these names, in any case and with any white space around them."""
     if not len(table):
         return False
     columns = (column.combine_chunks() for column in table.columns)
     found = [
-        pc.equal(pc.utf8_trim_whitespace(column.dictionary), name).take(column.indices)
+        pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(column.dictionary)), name.lower()).take(
+            column.indices
+        )
         for column, name in zip(columns, names, strict=True)
     ]
     return pc.any(functools.reduce(pc.and_, found)).as_py()
@@ -170,6 +172,10 @@ def _decoded(data: bytes, origin: str) -> str:
         ) from error
 
 
+def _lower(names: Sequence[str]) -> list[str]:
+    return [name.strip().lower() for name in names]
+
+
 def _check_row(fields: list[str], layout: Layout, roles: Sequence[str], where: str) -> None:
     text, is_tab = layout.delimiter.join(fields), layout.delimiter == "\t"
     if len(fields) != len(layout.first):
@@ -184,7 +190,7 @@ def _check_row(fields: list[str], layout: Layout, roles: Sequence[str], where: s
             f" {shown(text)}: files were joined that begin with one. Remove it (and, if it is one,"
             " the second header)."
         )
-    if layout.header and tuple(field.strip() for field in fields) == layout.first:
+    if layout.header and _lower(fields) == _lower(layout.first):
         raise DataError(f"{where}: the header is there a second time. Remove the line.")
     for role, place in zip(roles, layout.places, strict=True):
         if not fields[place].strip():

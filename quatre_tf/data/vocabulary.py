@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quatre_tf.errors import DataError, UnknownNameError
+from quatre_tf.paths import check_regular
 
 _MAX_SUGGESTIONS = 3
 # difflib takes about 10 us a name: above this many, only names that begin alike are compared.
@@ -59,6 +60,7 @@ class Vocabulary:
         """Reads a file of `save`; raises DataError when it is missing or malformed."""
         path = pathlib.Path(path)
         try:
+            check_regular(path)
             text = path.read_bytes().decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(f"Cannot read the {kind} names of {path}: {error}.") from error

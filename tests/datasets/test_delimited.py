@@ -139,7 +139,10 @@ def test_errors(tmp_path, content, known, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("head,relation,tail\na,r,b\nhead,relation,tail\nc,r,d\n", "x.csv:3: the header is there"),
+        (
+            "head,relation,tail\na,r,b\nHead, Relation, TAIL\nc,r,d\n",
+            "x.csv:3: the header is there",
+        ),
         ("id,head,relation,tail\n1,a,r,b\nid,head,relation,tail\n", "x.csv:3: the header is there"),
         (
             "\ufeffhead,relation,tail\na,r,b\n\ufeffhead,relation,tail\n",

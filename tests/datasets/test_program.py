@@ -164,3 +164,7 @@ def test_another_keras_is_refused(name, value, right):
 def test_settings_of_keras_change_nothing(tmp_path):
     (tmp_path / "keras.json").write_text('{"floatx": "float16", "backend": "torch"}')
     assert import_tensorflow(KERAS_HOME=str(tmp_path)) == (0, "tensorflow float32 False\n", "")
+    (tmp_path / "keras.json").write_text('{"floatx": "float7"}')
+    code, _, error = import_tensorflow(KERAS_HOME=str(tmp_path))
+    assert (code, error.count("\n")) == (1, 1)
+    assert "Received: floatx=float7" in error

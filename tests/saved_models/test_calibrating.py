@@ -1,5 +1,7 @@
 """Negatives, fit and quality of a run's calibration."""
 
+import types
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -19,6 +21,8 @@ from saved_models.calibrating import (
 
 class Naming:
     """A model whose score names its triple: head, relation and tail are digits."""
+
+    score_function = types.SimpleNamespace(entity_width=1)
 
     def score_triples(self, heads, relations, tails):
         return tf.constant(100.0 * heads + 10.0 * relations + tails, tf.float32)
@@ -63,7 +67,8 @@ def test_every_unknown_entity_is_drawn_alike(graph):
 def test_scores_are_the_same_however_they_are_batched(model, graph, monkeypatch):
     whole = labelled_scores(model, graph, "valid")
     np.testing.assert_array_equal(labelled_scores(model, graph, "valid"), whole)
-    monkeypatch.setattr(calibrating, "_BATCH", 7)
+    width = model.score_function.entity_width
+    monkeypatch.setattr(calibrating, "_FLOATS_AT_ONCE", 7 * width)
     np.testing.assert_allclose(labelled_scores(model, graph, "valid"), whole, atol=1e-5)
 
 

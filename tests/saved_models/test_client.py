@@ -333,7 +333,12 @@ def test_malformed_addresses(address):
     assert caught.value.code == "INVALID_ADDRESS"
 
 
-@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), True])
+def test_a_name_of_a_model_that_no_address_holds():
+    with pytest.raises(ServingError, match=r"model .*\\udce4.* not UTF-8"):
+        Client("http://localhost:1", "m\udce4dchen")
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 10**400, True])
 def test_timeouts_are_positive_numbers(timeout):
     with pytest.raises(ValueError, match="`timeout` must be a positive number"):
         Client("http://localhost:1", "small", timeout=timeout)

@@ -73,6 +73,14 @@ def test_a_full_disk_is_one_clear_line(tmp_path):
         publish_version(tmp_path, write)
 
 
+def test_versions_are_64_bit_integers(tmp_path):
+    with pytest.raises(ValueError, match="`version` must be in 1"):
+        publish_version(tmp_path, write_file, version=2**63)
+    publish_version(tmp_path, write_file, version=2**63 - 1)
+    with pytest.raises(DataError, match="the last one"):
+        publish_version(tmp_path, write_file)
+
+
 def test_a_version_is_never_replaced(tmp_path):
     publish_version(tmp_path, write_file, version=3)
     with pytest.raises(DataError, match=r"Version 3 is already in .* next free one is 4"):

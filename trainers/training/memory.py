@@ -14,12 +14,19 @@ import tensorflow as tf
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
 from quatre_tf.model import KGEModel, table_sizes
+from quatre_tf.ranking.counting import QUERY_TILE
 from trainers.training.config import SETTINGS, TrainConfig
 from trainers.training.trainer import model_arguments
 
 _GIGABYTE = 1e9
 # Of compiled functions and the allocator's reserve.
 _OVERHEAD = 0.3 * _GIGABYTE
+# Of addresses, the threads' stacks and heaps take about this much, and the allocator maps twice
+# what it holds.
+_THREADS = 1.0 * _GIGABYTE
+_MAPPED = 2.0
+# Ranking holds its queries this often, counted in rows of a tile.
+_QUERY_COPIES = 6
 _CGROUP = pathlib.Path("/sys/fs/cgroup")
 
 
@@ -30,7 +37,7 @@ class Estimate:
     Attributes:
         tables: The tables, and a copy of them while they are made, ranked or saved.
         accumulators: The optimizer's slots.
-        step: What a step holds at once.
+        step: What a training step or a tile of ranking holds at once, whichever is more.
     """
 
     tables: float
@@ -64,7 +71,8 @@ def estimate(config: TrainConfig, graph: Graph) -> Estimate:
         step = 4.0 * batch * (2 * candidates + 4 * width) + rows
     copies = config.num_replicas if config.strategy == "mirrored" else 1
     slots = {"adagrad": 1, "adam": 2}[config.optimizer]
-    return Estimate(floats * (copies + 1), floats * copies * slots, step)
+    ranked = 4.0 * width * min(QUERY_TILE, len(graph.valid)) * _QUERY_COPIES
+    return Estimate(floats * (copies + 1), floats * copies * slots, max(step, ranked))
 
 
 def check_memory(config: TrainConfig, graph: Graph) -> None:
@@ -118,7 +126,7 @@ def _bounds() -> Iterator[float]:
     yield 1024.0 * int(facts["MemAvailable"].split()[0])
     address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
     if address_space != resource.RLIM_INFINITY:
-        yield address_space - mapped
+        yield max(0.0, address_space - mapped - _THREADS) / _MAPPED
     for group in groups:
         _, controllers, name = group.split(":", 2)
         # Of version 2, then of version 1, where a container may see its own group as the root.

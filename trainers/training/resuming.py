@@ -39,6 +39,12 @@ def check_resumable(run: RunDirectory, config: TrainConfig) -> None:
             "or its checkpoints were removed. Start another one in another --run_dir."
         )
     records = [record for record in read_records(run.metrics_file) if record["step"] <= steps[0]]
+    # The first step is recorded by itself.
+    if steps[0] > 1 and not records:
+        raise DataError(
+            f"{run.metrics_file} has no record of the {steps[0]} steps that were trained. "
+            "Restore it, or start again in another --run_dir."
+        )
     _check_end(TrainConfig.from_file(run.config_file), config, records)
     if any(record["group"] == VALID for record in records):
         _check_archive(run.path / BEST_MODEL)

@@ -94,6 +94,11 @@ DAMAGES = [
     (append("metrics.jsonl", b'{"step": 1}\n'), r"metrics.jsonl:\d+: expected a record"),
     (append("metrics.jsonl", b"\xff\n"), "Cannot read .*metrics.jsonl"),
     (append("metrics.jsonl", b"[" * 10**5 + b"\n"), r"metrics.jsonl:\d+: expected a record"),
+    (lambda run: (run / "metrics.jsonl").unlink(), "metrics.jsonl has no record of the 10 steps"),
+    (
+        lambda run: os.truncate(run / "metrics.jsonl", 50),
+        "metrics.jsonl has no record of the 10 st",
+    ),
     (append("test_metrics.json", b'{"split": "te'), "test_metrics.json: expected the results"),
     (append("test_metrics.json", b"[" * 10**5), "test_metrics.json: expected the results"),
     *[
