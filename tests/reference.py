@@ -52,6 +52,26 @@ def model_scores(model, triples):
     return scores(tables["entity"][h], tables["relation"][r], tables["entity"][t], *rotations)
 
 
+def competitors(scores, triple, place, known, members=None):
+    """Counts the candidates, one by one, that score (better, equally well) as a triple.
+
+    Args:
+        scores: [entities, relations, entities], of all triples.
+        triple: Its three ids.
+        place: What is replaced: 0 the head, 2 the tail.
+        known: Triples that do not compete.
+        members: The candidates; None: all entities.
+    """
+    triple, known = tuple(triple), set(map(tuple, known))
+    better = equal = 0
+    for entity in range(len(scores)) if members is None else members:
+        other = (*triple[:place], entity, *triple[place + 1 :])
+        if other != triple and other not in known:
+            better += scores[other] > scores[triple]
+            equal += scores[other] == scores[triple]
+    return better, equal
+
+
 def adagrad(variable, accumulator, gradient, learning_rate, epsilon):
     """One dense step in PyTorch's form; returns the new variable and accumulator."""
     accumulator = accumulator + gradient**2

@@ -25,16 +25,14 @@ def random_triples(rng, number):
 
 
 def naive_ranks(model, triples, known, share):
-    """[2, n] ranks with sets of tuples and unfolded scores; equals count by `share`."""
-    known, ranks = {tuple(triple) for triple in known.tolist()}, []
-    for column in (0, 2):
-        for triple in triples.tolist():
-            replaced = [[*triple[:column], e, *triple[column + 1 :]] for e in range(ENTITIES)]
-            rivals = [x for x in replaced if x != triple and tuple(x) not in known]
-            scores = reference.model_scores(model, [*rivals, triple])
-            better, equal = (scores[:-1] > scores[-1]).sum(), (scores[:-1] == scores[-1]).sum()
-            ranks.append(1 + better + share * equal)
-    return np.reshape(ranks, [2, -1])
+    """[2, n] ranks with unfolded scores; equals count by `share`."""
+    sizes = [ENTITIES, len(model.tables()["relation"]), ENTITIES]
+    scores = reference.model_scores(model, list(np.ndindex(*sizes))).reshape(sizes)
+    counts = [
+        [reference.competitors(scores, triple, place, known.tolist()) for triple in triples]
+        for place in (0, 2)
+    ]
+    return 1 + np.dot(counts, [1, share])
 
 
 @pytest.mark.parametrize(("policy", "share"), [("realistic", 0.5), ("pessimistic", 1.0)])

@@ -283,22 +283,19 @@ def test_ranks_equal_a_naive_ranking(case):
     tables["entity"][[3, 7]] = tables["entity"][1]
     model.assign_tables(tables)
     ranks = Evaluator(graph, candidates=CANDIDATE_SETS).rank(model, "test")
-    known = {tuple(triple) for triple in graph.known.tolist()}
+    scores = np.round(
+        systems.scores(case, tables, *np.ix_(range(9), range(RELATIONS), range(9))), 9
+    )
+    known = graph.known.tolist()
     for name in CANDIDATE_SETS:
         seen = graph.train if name.startswith("train") else graph.known
         for side, place in (("head", 0), ("tail", 2)):
             counts = ranks.counts[name][side]
             for row, triple in enumerate(graph.test.tolist()):
-                everyone = [(*triple[:place], e, *triple[place + 1 :]) for e in range(9)]
-                scores = systems.scores(case, tables, *np.transpose(everyone))
-                scores = np.round(scores, 9)
-                members = set(range(9))
-                if name != "all":
-                    members = set(seen[seen[:, 1] == triple[1], place].tolist())
-                others = [e for e in members if everyone[e] not in known]
-                better = sum(scores[e] > scores[triple[place]] for e in others)
-                equal = sum(scores[e] == scores[triple[place]] for e in others)
-                assert (counts.better[row], counts.equal[row]) == (better, equal), (name, triple)
+                of_relation = set(seen[seen[:, 1] == triple[1], place].tolist())
+                members = None if name == "all" else of_relation
+                expected = reference.competitors(scores, triple, place, known, members)
+                assert (counts.better[row], counts.equal[row]) == expected, (name, triple)
 
 
 # The dot product, a distance, weights of all relations, and those of batch statistics.

@@ -8,8 +8,9 @@ from quatre_tf.ranking.counting import count_better
 from quatre_tf.ranking.entity_lists import RankTargets
 from quatre_tf.ranking.tiles import candidate_table
 
-# (entities, queries) of a tile: shapes are compiled once each, so there are few.
-TILES = [(3072, 512), (3, 2), (4, 16)]
+# (entities, queries) of a tile: those of programs; the largest one; small ones, of which the last
+# has a single entity. Sizes are compiled once each, so there are few.
+TILE, LARGEST_TILE, SMALL_TILE = (3072, 512), (4095, 16), (3, 2)
 
 
 def keys_of(lists, num_entities):
@@ -18,7 +19,7 @@ def keys_of(lists, num_entities):
     return tf.constant(keys, tf.int64)
 
 
-def count(queries, table, targets, known, sets, tile=TILES[0]):
+def count(queries, table, targets, known, sets, tile=TILE):
     """`count_better` of any number of queries; `sets` is a list of (lists, list of each query).
 
     Targets are `[queries]`, and counts `[2, 1 + sets, queries]`; or both have a dimension of depth
@@ -91,5 +92,5 @@ def cases(draw):
         rng.integers(-1, num_entities, [draw(st.sampled_from([1, 3])), batch]),
         known,
         sets,
-        draw(st.sampled_from(TILES)),
+        draw(st.sampled_from([LARGEST_TILE, SMALL_TILE])),
     )

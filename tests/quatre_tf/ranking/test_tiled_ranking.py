@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -5,7 +7,7 @@ from hypothesis import given, settings
 
 from quatre_tf.ranking import counting, tiles
 from quatre_tf.similarities import DOT
-from tests.quatre_tf.ranking.counting import cases, count, naive
+from tests.quatre_tf.ranking.counting import LARGEST_TILE, cases, count, naive
 
 
 @given(cases())
@@ -18,10 +20,10 @@ def test_counts_equal_a_naive_ranking(case):
 
 def test_counts_of_a_full_tile_are_exact():
     """All better, then all equal: the largest sums that a code can reach."""
-    for size in (3072, 4095):
-        table = np.concatenate([[[1.0]], np.full([size - 1, 1], 2.0)])
-        counts = count([[1.0], [0.0]], table, [0, 0], [[], []], [], (size, 16))
-        np.testing.assert_array_equal(counts[:, 0], [[size - 1, 0], [0, size - 1]])
+    table = np.full([LARGEST_TILE[0], 3], 2.0)
+    table[0] = 1.0
+    counts = count([[1.0, 0, 0], [0, 0, 0]], table, [0, 0], [[], []], [], LARGEST_TILE)
+    np.testing.assert_array_equal(counts[:, 0], [[4094, 0], [0, 4094]])
 
 
 @pytest.fixture
@@ -69,8 +71,8 @@ def test_an_entity_too_many_for_a_tile_is_rounded_as_the_others(rng):
     np.testing.assert_array_equal(counts[1, 0], 1)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("entity", [0, 3999], ids=["first tile", "last tile"])
+# The first entity is in the first tile, the last one in the last.
+@pytest.mark.parametrize(("value", "entity"), [(np.nan, 0), (np.inf, 3999), (-np.inf, 3999)])
 def test_scores_that_are_not_finite_are_an_error(case, value, entity):
     queries, table, *rest = case
     table[entity, 3] = value
@@ -79,10 +81,12 @@ def test_scores_that_are_not_finite_are_an_error(case, value, entity):
 
 
 def test_products_that_overflow_are_an_error_and_large_ones_are_not():
-    counts = count([[1e19]], [[1e19], [2e18], [1e10]], [1], [[]], [])
+    one = np.array([[1.0, 0, 0]])
+    table = [[1e19], [2e18], [1e10]] * one
+    counts = count(1e19 * one, table, [1], [[]], [], LARGEST_TILE)
     np.testing.assert_array_equal(counts[:, 0], [[1], [0]])
     with pytest.raises(tf.errors.InvalidArgumentError, match="NaN or infinite"):
-        count([[1e30]], [[1e30], [1.0]], [1], [[]], [])
+        count(1e30 * one, [[1e30], [1.0]] * one, [1], [[]], [], LARGEST_TILE)
 
 
 @pytest.mark.parametrize("dtype", [tf.bfloat16, tf.float16])
@@ -92,27 +96,29 @@ def test_ranks_are_never_taken_from_low_precision(dtype):
         counting.count_better(queries, tiles.candidate_table(table), None)
 
 
-@pytest.mark.parametrize("batch", [0, 1, 3, 17])
-@pytest.mark.parametrize("k", [1, 4, 36, 37, 1000])
-def test_top_k(rng, monkeypatch, batch, k):
+def test_top_k(rng, monkeypatch):
     """Small tiles, three equal rows, and a mask that leaves entity 9 out."""
     monkeypatch.setattr(tiles, "_LEAST_TOP_K_TILE", 5)
     monkeypatch.setattr(tiles, "_TOP_K_SCORES", 1)
     table = rng.normal(size=(37, 8)).astype(np.float32)
     table[5] = table[30] = table[11]
-    queries = rng.normal(size=(batch, 8)).astype(np.float32)
 
     def mask(scores, tile):
         ids = tf.range(tile[0], tile[1])[:, tf.newaxis]
         return tf.where(ids == 9, -np.inf, scores)
 
-    found = tf.function(lambda *given: tiles.top_k(DOT, *given, mask_scores=mask))(
-        tf.constant(table), tf.constant(queries), tf.constant(k)
-    )
-    # Rounded, so that the three equal rows are equal here as well; the sort is stable.
-    expected = np.round(queries.astype(np.float64) @ table.T, 9)
-    expected[:, 9] = -np.inf
-    order = np.argsort(-expected, axis=1, kind="stable")[:, :k]
-    np.testing.assert_array_equal(found[1], order)
-    expected = np.take_along_axis(expected, order, axis=1)
-    np.testing.assert_allclose(found[0], expected, rtol=1e-4, atol=1e-5)
+    # One trace, while the tiles are small, for all numbers of queries.
+    @tf.function(input_signature=[tf.TensorSpec([None, 8]), tf.TensorSpec([], tf.int32)])
+    def top_k(queries, k):
+        return tiles.top_k(DOT, tf.constant(table), queries, k, mask_scores=mask)
+
+    for batch, k in itertools.product([0, 1, 3, 17], [1, 4, 36, 37, 1000]):
+        queries = rng.normal(size=(batch, 8)).astype(np.float32)
+        scores, ids = top_k(queries, k)
+        # Rounded, so that the three equal rows are equal here as well; the sort is stable.
+        expected = np.round(queries.astype(np.float64) @ table.T, 9)
+        expected[:, 9] = -np.inf
+        order = np.argsort(-expected, axis=1, kind="stable")[:, :k]
+        np.testing.assert_array_equal(ids, order)
+        expected = np.take_along_axis(expected, order, axis=1)
+        np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)

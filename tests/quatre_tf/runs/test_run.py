@@ -11,12 +11,12 @@ from quatre_tf.errors import DataError, UnknownNameError
 from quatre_tf.model import KGEModel
 from quatre_tf.records import Answer, Neighbor, RankedTriple
 from quatre_tf.runs.best_model import save_best
-from tests import systems
+from tests import reference, systems
 from tests.quatre_tf.ranking.small_graph import NUMBERS, SPLITS, small_graph, small_model
 
 CASES = [case for case in systems.DISTINCT if case.name in ("quatre", "transe", "toruse")]
 LABELS = {"a": "Anna", "b": "Bea"}
-KNOWN = {tuple(triple.split()) for text in SPLITS.values() for triple in text.split(", ")}
+KNOWN = [tuple(triple.split()) for text in SPLITS.values() for triple in text.split(", ")]
 
 
 def saved(model, folder):
@@ -57,17 +57,13 @@ def any_run(request, tmp_path_factory):
 
 def expected_ranks(scores, triple):
     """The filtered ranks, realistic ties, from scores `[6, 2, 6]` of all triples."""
-    entities, (h, r, t) = sorted(NUMBERS), triple
-    scores = dict(np.ndenumerate(scores[:, ["likes", "rules"].index(r)]))
-    score = scores[entities.index(h), entities.index(t)]
 
-    def rank(others):
-        unknown = [(e, f) for e, f in others if (e, r, f) not in KNOWN and (e, f) != (h, t)]
-        found = [scores[entities.index(e), entities.index(f)] for e, f in unknown]
-        return 1 + sum((other > score) + (other == score) / 2 for other in found)
+    def ids(h, r, t):
+        return "abcdef".index(h), ["likes", "rules"].index(r), "abcdef".index(t)
 
-    head_rank, tail_rank = rank([(e, t) for e in entities]), rank([(h, e) for e in entities])
-    return RankedTriple(h, r, t, head_rank, tail_rank)
+    known = [ids(*names) for names in KNOWN]
+    counts = [reference.competitors(scores, ids(*triple), place, known) for place in (0, 2)]
+    return RankedTriple(*triple, *(1 + better + equal / 2 for better, equal in counts))
 
 
 def best(answers):
