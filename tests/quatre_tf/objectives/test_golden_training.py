@@ -35,7 +35,6 @@ def test_five_steps(name, strategy):
         optimizer = SparseAdagrad(meta["learning_rate"], global_clipnorm=meta["clip_norm"])
         optimizer.build(model.trainable_variables)
 
-    @tf.function
     def step(batch):
         def replica_step(replica_batch):
             objective = sampled_logistic_objective(
