@@ -10,15 +10,20 @@ import pytest
 from quatre_tf.runs import run, training
 from tests import commands
 from tests.documents import ROOT, blocks
+from tests.trainers.training.wiring import config_of, eagerly
+from trainers.training import fitting
 
 PYTHON = ROOT / "docs" / "python.md"
 PAGE = PYTHON.read_text(encoding="utf-8")
 
 
 def short_program(name, flags, log=None):
-    """Fewer epochs, in a process forked from one that has imported TensorFlow."""
-    flags = {**flags, "epochs": 2} if name == "fit" else flags
+    """Trains uncompiled, with few steps; other programs are forked from one with TensorFlow."""
     given = [f"--{flag}={value}" for flag, value in flags.items() if value is not None]
+    if name == "fit":
+        with eagerly():
+            fitting.train(config_of(*given, "--epochs=1", "--steps_per_epoch=2"), flags["run_dir"])
+        return []
     code, told = commands.type_in(["quatre", name, *given], ".")
     assert code == 0, told
     return told.splitlines()
