@@ -68,8 +68,9 @@ def strong_config(config) -> TrainConfig:
 
 @pytest.fixture(scope="session")
 def sampled_config(strong_config) -> TrainConfig:
-    """As `strong_config`, over seven of the 24 entities at a time."""
-    return dataclasses.replace(strong_config, recipe="sampled", num_candidates=7)
+    """As `strong_config`, over seven of the 24 entities at a time, and with rounded products."""
+    sizes = {"num_candidates": 7, "compute_dtype": "bfloat16"}
+    return dataclasses.replace(strong_config, recipe="sampled", **sizes)
 
 
 @pytest.fixture(params=["config", "strong_config", "sampled_config"])

@@ -6,13 +6,12 @@ import itertools
 import json
 import os
 import pathlib
-import runpy
 import signal
 import socket
-import sys
 import time
 
 from tests.commands import FORKED, replace_environment
+from tests.trainers.training import misfortunes
 
 # Below the ports that Linux gives to whoever asks for any (32768 and up), so that nobody takes one
 # before the cluster does; test processes start in different places.
@@ -54,15 +53,13 @@ class Processes:
         self._started.append(process)
         return process
 
-    def start_program(self, module, *arguments, environment):
-        """As `python -m module arguments`."""
-        return self.start(_run_module, module, arguments, environment=environment)
-
-    def start_cluster(self, addresses, module, *arguments):
-        """Starts a program in every task; returns the processes by (job, index)."""
+    def start_cluster(self, addresses, *arguments):
+        """Starts `trainers.fit` in every task; returns the processes by (job, index)."""
         return {
-            (job, index): self.start_program(
-                module, *arguments, environment={"TF_CONFIG": tf_config(addresses, job, index)}
+            (job, index): self.start(
+                misfortunes.fit,
+                arguments,
+                environment={"TF_CONFIG": tf_config(addresses, job, index)},
             )
             for job, hosts in addresses.items()
             for index in range(len(hosts))
@@ -102,8 +99,3 @@ def _call(function, arguments, options, environment, output):
     os.dup2(file, 1)
     os.dup2(file, 2)
     function(*arguments, **options)
-
-
-def _run_module(module, arguments):
-    sys.argv = [module, *map(str, arguments)]
-    runpy.run_module(module, run_name="__main__")

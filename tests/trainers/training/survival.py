@@ -6,6 +6,8 @@ import json
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.runs.best_model import load_model
+
 
 def read_records(run_dir, group):
     """The lines of metrics.jsonl of a group."""
@@ -32,11 +34,12 @@ def state(run_dir):
 
 def assert_same_training(found, expected):
     """Bit for bit, with every figure there and none of them twice."""
-    tables = state(expected)
-    assert tables
-    for name, value in state(found).items():
-        np.testing.assert_array_equal(value, tables.pop(name), err_msg=name)
-    assert tables == {}
+    for tables_of in (state, lambda run_dir: load_model(run_dir).tables()):
+        tables = tables_of(expected)
+        assert tables
+        for name, value in tables_of(found).items():
+            np.testing.assert_array_equal(value, tables.pop(name), err_msg=name)
+        assert tables == {}
     assert validations(found) == validations(expected)
     lines = [json.loads(line) for line in (found / "metrics.jsonl").read_text().splitlines()]
     steps = [line["step"] for line in lines if line["group"] == "train"]

@@ -16,7 +16,7 @@ from quatre_tf.ranking.results import Results
 from saved_models.storage import StorageError
 from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.training.misfortunes import export_little
-from tests.trainers.training.survival import read_records, state
+from tests.trainers.training.survival import assert_same_training, last_step, read_records
 from tests.trainers.training.wiring import Machine, eagerly
 from trainers.training import controller
 from trainers.training.fitting import fit, train
@@ -105,20 +105,17 @@ def test_best_is_a_true_copy_of_the_best_not_the_last(config, tmp_path, monkeypa
     np.testing.assert_array_equal(load_run(run_dir).model.entities.embeddings.numpy(), first)
 
 
-def test_resumed_run_equals_the_uninterrupted_one(any_config, finished, tmp_path, monkeypatch):
-    uninterrupted = finished
-    if any_config.recipe != "paper":
-        uninterrupted = tmp_path / "whole"
-        train(any_config, uninterrupted)
+@pytest.mark.usefixtures("quick")
+def test_resumed_run_equals_the_uninterrupted_one(any_config, tmp_path, monkeypatch):
+    """Compiled steps are resumed in test_survival_of_kills.py and test_models_train.py."""
+    train(any_config, tmp_path / "whole")
     # Stopped, not planned shorter: the learning rate may depend on where training ends.
-    monkeypatch.setattr(EpochPlan, "steps_to_go", stop_at(EpochPlan.steps_to_go, step=15))
-    train(any_config, tmp_path / "parts")
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(EpochPlan, "steps_to_go", stop_at(EpochPlan.steps_to_go, step=15))
+        train(any_config, tmp_path / "parts")
+    assert last_step(tmp_path / "parts") == 15
     train(any_config, tmp_path / "parts", resume=True)
-    whole, parts = state(uninterrupted), state(tmp_path / "parts")
-    assert whole.keys() == parts.keys()
-    for name, value in whole.items():
-        np.testing.assert_array_equal(parts[name], value, err_msg=name)
+    assert_same_training(tmp_path / "parts", tmp_path / "whole")
 
 
 @pytest.fixture
@@ -214,7 +211,7 @@ def test_batch_smaller_than_the_replicas(config, tmp_path):
 @pytest.mark.usefixtures("quick")
 def test_strong_recipe_leaves_everything_behind(strong_config, tmp_path, capsys):
     run_dir = tmp_path / "run"
-    fit(strong_config, run_dir)
+    train(strong_config, run_dir)
     printed = capsys.readouterr().out
     # 52 questions have an answer among the 32 training triples; 8 a step, 6 steps a pass.
     assert "8 queries x 24 candidates per step, 6 epochs of 6 steps" in printed

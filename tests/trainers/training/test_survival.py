@@ -9,7 +9,16 @@ import pytest
 
 from tests.trainers.training import misfortunes
 from tests.trainers.training.processes import wait, wait_for
-from tests.trainers.training.survival import assert_same_run, flags, last_step, resumed, validations
+from tests.trainers.training.survival import (
+    assert_same_run,
+    assert_same_training,
+    flags,
+    last_step,
+    resumed,
+    validations,
+)
+from tests.trainers.training.wiring import eagerly
+from trainers.training.fitting import train
 
 FULL = [
     *["Cannot write the checkpoint {run}/checkpoints/ckpt-"] * 2,
@@ -22,8 +31,8 @@ FULL = [
 
 def test_full_disk_everywhere(processes, config, tmp_path):
     """One run whose disk is full six times, and has room again each time it is resumed."""
-    config, run_dir = dataclasses.replace(config, embedding_dim=32), tmp_path / "run"
-    whole, report = tmp_path / "whole", tmp_path / "report.json"
+    config = dataclasses.replace(config, embedding_dim=32, steps_per_epoch=2)
+    run_dir, whole, report = (tmp_path / name for name in ("run", "whole", "report.json"))
     code, text = wait(
         processes.start(misfortunes.full_disks, config, run_dir, whole, report, environment={})
     )
@@ -38,9 +47,9 @@ def test_full_disk_everywhere(processes, config, tmp_path):
     assert_same_run(run_dir, whole)
 
 
-def test_sigterm_saves_and_exits_with_0(run, config, finished, tmp_path):
+def test_sigterm_saves_and_exits_with_0(run, config, tmp_path):
     """In a step and in a validation, with more signals while the checkpoint is written."""
-    run_dir = tmp_path / "run"
+    config, run_dir = dataclasses.replace(config, steps_per_epoch=2), tmp_path / "run"
     code, text = run(flags(config, run_dir), "signalled_in", "train")
     assert code == 0, text
     hint = f"To go on: quatre fit --run_dir={run_dir} --resume\n"
@@ -49,10 +58,24 @@ def test_sigterm_saves_and_exits_with_0(run, config, finished, tmp_path):
     assert code == 0, text
     # Before the validation that is outstanding, and will be made up for.
     saved = {path.stem for path in (run_dir / "checkpoints").glob("*.index")}
-    assert saved == {"ckpt-1", "ckpt-10"}
+    assert saved == {"ckpt-1", "ckpt-4"}
     assert validations(run_dir) == []
-    assert run(resumed(run_dir))[0] == 0
-    assert_same_run(run_dir, finished)
+    with eagerly():
+        train(config, run_dir, resume=True)
+        train(config, tmp_path / "whole")
+    assert_same_training(run_dir, tmp_path / "whole")
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(start, config, tmp_path):
+    endless, run_dir = dataclasses.replace(config, epochs=10**6, patience=0), tmp_path / "run"
+    process = start(flags(endless, run_dir), "uncompiled")
+    wait_for((run_dir / "metrics.jsonl").exists, [process])
+    os.kill(process.pid, signal.SIGINT)
+    code, text = wait(process)
+    assert code == 130
+    assert text.endswith(f"\nInterrupted. To go on: quatre fit --run_dir={run_dir} --resume\n")
+    assert "Traceback" not in text
+    assert last_step(run_dir) > 0
 
 
 def test_a_run_has_one_process_and_its_lock_dies_with_it(start, run, config, tmp_path):
