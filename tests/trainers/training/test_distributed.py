@@ -16,6 +16,8 @@ from trainers.training.server_trainer import ServerTrainer
 RECIPES = tuple(CONFIGS)
 # The strong recipe is refused on servers.
 OF_SERVERS = ("paper", "conve")
+# The paper's recipe on workers is in test_cluster_programs.py.
+OF_WORKERS = ("strong", "conve")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,8 @@ def assert_same(found, expected):
     for name in ("losses", "regularizations", "norms"):
         assert len(found[name]) == STEPS
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-5, err_msg=name)
-    np.testing.assert_array_equal(found["ranks"], expected["ranks"])
+    if "ranks" in found:
+        np.testing.assert_array_equal(found["ranks"], expected["ranks"])
     for name in (
         name for name in expected if name.startswith(("tables", "statistics", "optimizer"))
     ):
@@ -48,11 +51,18 @@ def assert_same(found, expected):
 
 @pytest.mark.parametrize(
     ("recipe", "strategy"),
-    [("strong", "one_device"), *((recipe, "mirrored") for recipe in RECIPES)],
+    [("paper", "one_device"), ("paper", "mirrored"), ("strong", "mirrored")],
     indirect=["strategy"],
 )
 def test_one_process(recipe, strategy, expected):
-    assert_same(distributed_case.train(recipe, strategy), expected[recipe])
+    """Compiled, the paper's steps are in test_golden_training.py, the strong ones below."""
+    with eagerly():
+        assert_same(distributed_case.train(recipe, strategy), expected[recipe])
+
+
+@pytest.mark.parametrize("strategy", ["mirrored"], indirect=True)
+def test_one_process_that_compiles(strategy, expected):
+    assert_same(distributed_case.train("conve", strategy), expected["conve"])
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +72,7 @@ def multi_worker(processes, tmp_path_factory):
     workers = [
         processes.start(
             distributed_case.save_multi_worker,
-            RECIPES,
+            OF_WORKERS,
             folder / f"worker-{index}",
             environment={"TF_CONFIG": tf_config(addresses, "worker", index)},
         )
@@ -71,10 +81,10 @@ def multi_worker(processes, tmp_path_factory):
     for worker in workers:
         code, output = wait(worker)
         assert code == 0, output
-    return {r: [np.load(folder / f"worker-{i}-{r}.npz") for i in range(2)] for r in RECIPES}
+    return {r: [np.load(folder / f"worker-{i}-{r}.npz") for i in range(2)] for r in OF_WORKERS}
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", OF_WORKERS)
 def test_multi_worker(recipe, multi_worker, expected):
     """Both workers, because both have the whole of it."""
     for found in multi_worker[recipe]:

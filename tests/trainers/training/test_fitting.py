@@ -16,11 +16,10 @@ from quatre_tf.ranking.results import Results
 from saved_models.storage import StorageError
 from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.training.misfortunes import export_little
-from tests.trainers.training.survival import assert_same_training, last_step, read_records
+from tests.trainers.training.survival import assert_same_training, read_records
 from tests.trainers.training.wiring import Machine, eagerly
 from trainers.training import controller
 from trainers.training.fitting import fit, train
-from trainers.training.planning import EpochPlan
 from trainers.training.trainer import Trainer
 
 
@@ -47,15 +46,6 @@ def test_known_triples_are_indexed_once(config, tmp_path, monkeypatch):
     fit(config, tmp_path / "run")
     assert built
     assert len(built) == len(set(built))
-
-
-def stop_at(steps_to_go, step):
-    """A plan that is over at a step."""
-
-    def stopped(plan, now, seconds):
-        return min(steps_to_go(plan, now, seconds), step - now)
-
-    return stopped
 
 
 def test_run_leaves_everything_behind(finished):
@@ -106,15 +96,18 @@ def test_best_is_a_true_copy_of_the_best_not_the_last(config, tmp_path, monkeypa
 
 
 @pytest.mark.usefixtures("quick")
-def test_resumed_run_equals_the_uninterrupted_one(any_config, tmp_path, monkeypatch):
+def test_resumed_run_equals_the_uninterrupted_one(any_config, tmp_path):
     """Compiled steps are resumed in test_survival_of_kills.py and test_models_train.py."""
-    train(any_config, tmp_path / "whole")
-    # Stopped, not planned shorter: the learning rate may depend on where training ends.
-    with monkeypatch.context() as patch:
-        patch.setattr(EpochPlan, "steps_to_go", stop_at(EpochPlan.steps_to_go, step=15))
-        train(any_config, tmp_path / "parts")
-    assert last_step(tmp_path / "parts") == 15
-    train(any_config, tmp_path / "parts", resume=True)
+    config = dataclasses.replace(any_config, epochs=2, validate_every=1)
+    train(config, tmp_path / "whole")
+    seen = []
+    # Ended, not planned shorter: the learning rate may depend on where training ends.
+    train(config, tmp_path / "parts", on_validation=lambda *seeing: seen.append(seeing))
+    ((epoch, metrics),) = seen
+    assert epoch == 1.0
+    (record,) = read_records(tmp_path / "parts", "valid/all")
+    assert metrics.items() <= record.items()
+    train(config, tmp_path / "parts", resume=True)
     assert_same_training(tmp_path / "parts", tmp_path / "whole")
 
 

@@ -31,7 +31,7 @@ FULL = [
 
 def test_full_disk_everywhere(processes, config, tmp_path):
     """One run whose disk is full six times, and has room again each time it is resumed."""
-    config = dataclasses.replace(config, embedding_dim=32, steps_per_epoch=2)
+    config = dataclasses.replace(config, embedding_dim=32, steps_per_epoch=2, epochs=4)
     run_dir, whole, report = (tmp_path / name for name in ("run", "whole", "report.json"))
     code, text = wait(
         processes.start(misfortunes.full_disks, config, run_dir, whole, report, environment={})
@@ -49,7 +49,7 @@ def test_full_disk_everywhere(processes, config, tmp_path):
 
 def test_sigterm_saves_and_exits_with_0(run, config, tmp_path):
     """In a step and in a validation, with more signals while the checkpoint is written."""
-    config, run_dir = dataclasses.replace(config, steps_per_epoch=2), tmp_path / "run"
+    config, run_dir = dataclasses.replace(config, steps_per_epoch=2, epochs=4), tmp_path / "run"
     code, text = run(flags(config, run_dir), "signalled_in", "train")
     assert code == 0, text
     hint = f"To go on: quatre fit --run_dir={run_dir} --resume\n"

@@ -12,7 +12,7 @@ from tests import commands
 from tests.trainers.training.misfortunes import export_little
 from tests.trainers.training.survival import read_records
 from tests.trainers.training.wiring import eagerly
-from trainers.training.fitting import fit, train
+from trainers.training.fitting import fit
 from trainers.tuning.plan import Search
 from trainers.tuning.search import run_search
 
@@ -84,18 +84,8 @@ def test_test_split_is_not_ranked(strong_config, tmp_path, monkeypatch):
         assert not (result.path / "test_metrics.json").exists()
         # The winner needs no second training.
         fit(result.config, result.path, resume=True)
-    assert "test" in asked[3:]
+    assert "test" in asked[2:]
     assert (result.path / "saved_model" / "1").is_dir()
-
-
-def test_a_validation_that_is_not_answered_ends_the_training(config, tmp_path):
-    seen = []
-    with eagerly():
-        train(config, tmp_path / "run", on_validation=lambda *seeing: seen.append(seeing))
-    ((epoch, metrics),) = seen
-    assert epoch == 2.0
-    (record,) = read_records(tmp_path / "run", "valid/all")
-    assert metrics.items() <= record.items()
 
 
 @pytest.mark.parametrize(
