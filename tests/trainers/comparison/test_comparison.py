@@ -25,7 +25,7 @@ BUDGET = {
     "embedding_dim": 4,
     "num_negatives": 2,
     "batch_size": 8,
-    "steps_per_epoch": 5,
+    "steps_per_epoch": 2,
     "epochs": 2,
     "validate_every": 1,
 }

@@ -43,7 +43,7 @@ def test_known_triples_are_indexed_once(config, tmp_path, monkeypatch):
             return index(triples, num_entities)
 
         monkeypatch.setattr(graphs, f"index_{side}", remember)
-    fit(config, tmp_path / "run")
+    fit(dataclasses.replace(config, epochs=1, validate_every=1), tmp_path / "run")
     assert built
     assert len(built) == len(set(built))
 
@@ -63,7 +63,6 @@ def test_run_leaves_everything_behind(finished):
     assert (finished / "saved_model" / "1" / "saved_model.pb").is_file()
     printed = (finished / "printed.txt").read_text()
     assert "24 entities, 3 relations, 32 / 8 / 8 train / valid / test triples" in printed
-    assert "8 positives x 2 negatives per step" in printed
     assert "heads and tails" in printed
 
 
@@ -88,7 +87,7 @@ def test_best_is_a_true_copy_of_the_best_not_the_last(config, tmp_path, monkeypa
     monkeypatch.setattr(Evaluator, "rank", seeing_rank)
     monkeypatch.setattr(Evaluator, "summarize", summarize)
     run_dir = tmp_path / "run"
-    fit(config, run_dir)
+    fit(dataclasses.replace(config, steps_per_epoch=1), run_dir)
     first, *_, last, tested = seen
     assert not np.allclose(first, last)
     np.testing.assert_array_equal(tested, first)
@@ -96,10 +95,17 @@ def test_best_is_a_true_copy_of_the_best_not_the_last(config, tmp_path, monkeypa
 
 
 @pytest.mark.usefixtures("quick")
-def test_resumed_run_equals_the_uninterrupted_one(any_config, tmp_path):
+def test_resumed_run_equals_the_uninterrupted_one(any_config, tmp_path, capsys):
     """Compiled steps are resumed in test_survival_of_kills.py and test_models_train.py."""
     config = dataclasses.replace(any_config, epochs=2, validate_every=1)
     train(config, tmp_path / "whole")
+    # 52 questions have an answer among the 32 training triples; 8 a step, 6 steps a pass.
+    length = {
+        "paper": "8 positives x 2 negatives per step, 2 epochs of 5 steps",
+        "strong": "8 queries x 24 candidates per step, 2 epochs of 6 steps",
+        "sampled": "8 queries x 7 candidates per step, 2 epochs of 6 steps",
+    }
+    assert length[config.recipe] in capsys.readouterr().out
     seen = []
     # Ended, not planned shorter: the learning rate may depend on where training ends.
     train(config, tmp_path / "parts", on_validation=lambda *seeing: seen.append(seeing))
@@ -155,7 +161,8 @@ def test_data_set_that_cannot_be_had_leaves_nothing_behind(config, tmp_path):
 def test_a_file_is_split_and_the_graph_is_kept(config, tmp_path, capsys):
     lines = [f"n{i},next,n{(i + step) % 20}\n" for i in range(20) for step in (1, 2, 3)]
     (tmp_path / "facts.csv").write_text("".join(lines))
-    config = dataclasses.replace(config, dataset=str(tmp_path / "facts.csv"))
+    dataset = str(tmp_path / "facts.csv")
+    config = dataclasses.replace(config, dataset=dataset, epochs=1, validate_every=1)
     train(config, tmp_path / "run")
     printed = capsys.readouterr().out
     assert "facts.csv: 60 triples; comma separated, no header, columns 1, 2, 3" in printed
@@ -187,7 +194,7 @@ def test_resume_without_checkpoint(config, copied):
 def test_sample_of_validation_comes_early_and_is_labelled(config, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(controller, "_FIRST_SAMPLE_SECONDS", 0.0)
     monkeypatch.setattr(controller, "_SAMPLE_TRIPLES", 4)
-    train(config, tmp_path / "run")
+    train(dataclasses.replace(config, epochs=2), tmp_path / "run")
     first = read_records(tmp_path / "run", "valid_sample/all")[0]
     assert first["step"] < config.validate_every * config.steps_per_epoch
     assert "valid SAMPLE of 4 triples" in capsys.readouterr().out
@@ -201,22 +208,6 @@ def test_batch_smaller_than_the_replicas(config, tmp_path):
         train(config, tmp_path / "run")
 
 
-@pytest.mark.usefixtures("quick")
-def test_strong_recipe_leaves_everything_behind(strong_config, tmp_path, capsys):
-    run_dir = tmp_path / "run"
-    train(strong_config, run_dir)
-    printed = capsys.readouterr().out
-    # 52 questions have an answer among the 32 training triples; 8 a step, 6 steps a pass.
-    assert "8 queries x 24 candidates per step, 6 epochs of 6 steps" in printed
-    assert load_run(run_dir).model.reciprocal
-    rates = [record["learning_rate"] for record in read_records(run_dir, "train")]
-    assert rates[-1] < 0.1 * strong_config.learning_rate
-    best = max(record["mrr"] for record in read_records(run_dir, "valid/all"))
-    model, graph = load_run(run_dir).model, load_run(run_dir).graph
-    valid = Evaluator(graph).evaluate(model, "valid").metrics()
-    assert valid["mrr"] == pytest.approx(best)
-
-
 def test_budget_too_small_for_a_validation_is_named(strong_config, tmp_path):
     config = dataclasses.replace(strong_config, budget_minutes=1e-6)
     with pytest.raises(ConfigError, match=r"--budget_minutes=1e-06 was over before the first"):
@@ -225,18 +216,18 @@ def test_budget_too_small_for_a_validation_is_named(strong_config, tmp_path):
 
 @pytest.mark.usefixtures("quick")
 def test_budget_ends_in_time_and_decays_to_the_end(strong_config, tmp_path, monkeypatch):
-    """On a machine of known speed: a step takes half a second, a ranking four seconds."""
-    machine = Machine(monkeypatch, step_seconds=0.5)
+    """On a machine of known speed: a step takes two seconds, a ranking four."""
+    machine = Machine(monkeypatch, step_seconds=2.0)
     machine.slow_down(monkeypatch)
     config = dataclasses.replace(strong_config, budget_minutes=1.0)
     start = machine.now
     fit(config, tmp_path / "run")
     # Of the minute, 8 seconds are for two rankings at the end and 5 for the export.
-    assert 60 - 5 - 1 < machine.now - start <= 60
+    assert 60 - 5 - 2 < machine.now - start <= 60
     assert len(read_records(tmp_path / "run", "valid/all")) >= 2
     rates = [record["learning_rate"] for record in read_records(tmp_path / "run", "train")]
     assert rates[0] == pytest.approx(config.learning_rate)
-    assert rates[-1] < 0.05 * rates[0]
+    assert rates[-1] < 0.1 * rates[0]
     checkpoints = sorted((tmp_path / "run" / "checkpoints").iterdir())
     # What was kept for the test split is not time to train.
     fit(config, tmp_path / "run", resume=True)

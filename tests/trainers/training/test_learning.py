@@ -35,7 +35,7 @@ def test_countries_is_learned_far_beyond_frequencies(tmp_path, monkeypatch):
     graph = catalog.load("countries")
     baseline = frequency_mrr(graph)
     assert 0.02 < baseline < 0.5
-    config = presets.resolve("countries", "paper", {"epochs": 20, "validate_every": 20})
+    config = presets.resolve("countries", "paper", {"epochs": 10, "validate_every": 10})
     export_little(monkeypatch)
     assert fit(config, tmp_path / "run").metrics()["mrr"] > baseline + 0.3
     model = QuatRE(graph.num_entities, graph.num_relations, 8)

@@ -216,18 +216,6 @@ def test_bfloat16_products(recipe, config_of, graph):
     np.testing.assert_allclose(seen["bfloat16"], expected, rtol=0.02)
 
 
-@pytest.mark.parametrize("recipe", FLAGS)
-def test_a_trainer_goes_on_with_the_batch_of_its_step(recipe, config_of, graph):
-    config = config_of(recipe)
-    with wiring.eagerly():
-        trainer = wiring.trainer_of(config, graph)
-        expected = Reference(config, graph, trainer)
-        trainer.step.assign(4)
-        trainer.rewind()
-        loss, regularization = expected.objective(4)(expected.tables)
-        np.testing.assert_allclose(as_tuple(trainer.train(1))[:2], (loss, regularization), 1e-4)
-
-
 def test_linear_decay():
     end = tf.Variable(4, dtype=tf.int64)
     schedule = LinearDecay(0.8, end)
@@ -235,20 +223,6 @@ def test_linear_decay():
     np.testing.assert_allclose(rates, [0.8, 0.6, 0.4, 0.2, 0.2, 0.2], rtol=1e-6)
     end.assign(8)
     np.testing.assert_allclose([float(schedule(step)) for step in (4, 6)], [0.4, 0.2], rtol=1e-6)
-
-
-# What a step learns from, which the tests above take from the trainer.
-
-
-@pytest.mark.parametrize("recipe", FLAGS)
-def test_batches_depend_on_the_seed_and_the_step_alone(recipe, config_of, graph):
-    def batch(seed, step):
-        trainer = wiring.trainer_of(config_of(recipe, f"--seed={seed}"), graph)
-        return wiring.batch_of(trainer, step)
-
-    assert not wiring.differing({"": batch(3, 2)}, {"": batch(3, 2)})
-    for other in (batch(3, 1), batch(4, 2)):
-        assert wiring.differing({"": batch(3, 2)}, {"": other})
 
 
 # Sizes that the graph decides.
