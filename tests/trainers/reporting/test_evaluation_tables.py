@@ -51,20 +51,6 @@ def test_overall_claims_and_values(results):
     assert rows[3][6] == "0.9000"
 
 
-def test_whole_evaluation_of_one_run(results):
-    text = tables.whole_evaluation(results)
-    for part in (
-        "By category of the relation, counted over all splits, as in the paper; all entities",
-        "By relation; all entities",
-        "3 of",
-        "triples have an entity that train does not have",
-    ):
-        assert part in text
-    assert "Equal scores" not in text
-    assert "Differences" not in text
-    assert max(map(len, text.splitlines())) <= 120
-
-
 def test_ties_are_shown_where_they_matter(results):
     other = [row._replace(tie_policy="optimistic", value=0.0125) for row in results.rows[:5]]
     results = type(results)("test", 7, "realistic", (*results.rows, *other))

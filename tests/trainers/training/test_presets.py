@@ -27,11 +27,6 @@ def test_presets_are_the_reference_s(dataset, n, negatives, rate, l2, epochs, va
     assert (config.steps_per_epoch, config.batch_size, config.corruption) == (100, 0, "bern")
 
 
-def test_given_settings_go_over_the_preset():
-    config = presets.resolve("wn18rr", "paper", {"embedding_dim": 8, "seed": 7})
-    assert (config.embedding_dim, config.seed, config.epochs) == (8, 7, 8000)
-
-
 def test_an_optimizer_that_is_not_the_preset_s_has_its_own_learning_rate():
     preset = presets.resolve("wn18rr", "strong", {})
     assert (preset.optimizer, preset.learning_rate) == ("adagrad", 0.2)

@@ -93,7 +93,9 @@ def read_csv(output):
         return list(csv.DictReader(file))
 
 
-def test_halving_then_the_finalists_with_the_other_seed(search, training, tmp_path):
+def test_halving_then_the_finalists_with_the_other_seed_and_all_that_is_written(
+    search, training, tmp_path
+):
     results = run_search(search, tmp_path)
     first, rest = results[:6], results[6:]
     assert [r.path.name for r in first] == [f"trial-00{n}-seed5" for n in range(1, 7)]
@@ -105,20 +107,6 @@ def test_halving_then_the_finalists_with_the_other_seed(search, training, tmp_pa
     kept = [r.path.name for r in results if (r.path / "checkpoints").exists()]
     assert kept == [r.path.name for r in results if r.state == "completed"]
 
-
-def test_data_set_that_changed_between_sessions(search, training, tmp_path):
-    run_search(dataclasses.replace(search, trials=1, finalists=1), tmp_path)
-    assert len(training.calls) == 2
-    training.graph = dataclasses.replace(training.graph, valid=training.graph.test)
-    for _ in range(2):
-        with pytest.raises(DataError, match=r"trial-002-seed5 was trained on another graph than"):
-            run_search(search, tmp_path)
-    # Seen after the first that is trained on it, and then before any.
-    assert len(training.calls) == 3
-
-
-def test_csv_has_a_row_a_run(search, training, tmp_path):
-    results = run_search(search, tmp_path)
     rows = read_csv(tmp_path)
     metrics = ["mr", "mrr", "hits@1", "hits@3", "hits@10"]
     assert list(rows[0]) == [*COLUMNS, "value", "best_epoch", *metrics]
@@ -131,9 +119,6 @@ def test_csv_has_a_row_a_run(search, training, tmp_path):
     stored = json.loads((tmp_path / "trial-003-seed5" / "config.json").read_text())
     assert float(rows[2]["n3"]) == stored["n3"]
 
-
-def test_best_by_the_mean_over_seeds(search, training, tmp_path):
-    run_search(search, tmp_path)
     summary = json.loads((tmp_path / "best.json").read_text())
     assert (summary["dataset"], summary["recipe"], summary["best_by"]) == ("umls", "strong", "mrr")
     best, other = summary["configurations"]
@@ -146,6 +131,17 @@ def test_best_by_the_mean_over_seeds(search, training, tmp_path):
         # The preset's own value needs no flag.
         preset = {"embedding_dim": 128, "relation_prediction": 0.0}.get(name)
         assert (f" --{name}={value} " in best["command"]) == (value != preset)
+
+
+def test_data_set_that_changed_between_sessions(search, training, tmp_path):
+    run_search(dataclasses.replace(search, trials=1, finalists=1), tmp_path)
+    assert len(training.calls) == 2
+    training.graph = dataclasses.replace(training.graph, valid=training.graph.test)
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"trial-002-seed5 was trained on another graph than"):
+            run_search(search, tmp_path)
+    # Seen after the first that is trained on it, and then before any.
+    assert len(training.calls) == 3
 
 
 @pytest.mark.parametrize("interrupted", [("trial-002-seed5", 1), ("trial-006-seed5", 3)])
