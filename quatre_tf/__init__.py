@@ -12,40 +12,56 @@ from quatre_tf.version import __version__
 if TYPE_CHECKING:
     from quatre_tf.callbacks import FilteredRanking
     from quatre_tf.data.batches import labelled_triples
+    from quatre_tf.data.candidate_sets import CANDIDATE_SETS
+    from quatre_tf.data.encoding import SPLITS
     from quatre_tf.data.graph import Graph
+    from quatre_tf.data.labels import read_labels
     from quatre_tf.data.vocabulary import Vocabulary
     from quatre_tf.layers.embedding import QuaternionEmbedding
+    from quatre_tf.layers.registry import SCORE_FUNCTIONS
     from quatre_tf.layers.relation_rotations import VARIANTS, RelationRotations
     from quatre_tf.layers.score_function import ScoreFunction
     from quatre_tf.model import KGEModel, QuatRE, from_tables
     from quatre_tf.objectives.losses import LogisticLoss
     from quatre_tf.optimizers import SparseAdagrad, SparseAdam
     from quatre_tf.ranking.evaluator import Evaluator
+    from quatre_tf.ranking.results import METRICS, Results, Row
     from quatre_tf.runs.run import Run, load_run
     from quatre_tf.runs.training import train
 
 _MODULES = {
+    "CANDIDATE_SETS": "quatre_tf.data.candidate_sets",
     "Evaluator": "quatre_tf.ranking.evaluator",
     "FilteredRanking": "quatre_tf.callbacks",
+    "from_tables": "quatre_tf.model",
     "Graph": "quatre_tf.data.graph",
-    "LogisticLoss": "quatre_tf.objectives.losses",
     "KGEModel": "quatre_tf.model",
-    "QuatRE": "quatre_tf.model",
+    "labelled_triples": "quatre_tf.data.batches",
+    "load_run": "quatre_tf.runs.run",
+    "LogisticLoss": "quatre_tf.objectives.losses",
+    "METRICS": "quatre_tf.ranking.results",
     "QuaternionEmbedding": "quatre_tf.layers.embedding",
+    "QuatRE": "quatre_tf.model",
+    "read_labels": "quatre_tf.data.labels",
     "RelationRotations": "quatre_tf.layers.relation_rotations",
+    "Results": "quatre_tf.ranking.results",
+    "Row": "quatre_tf.ranking.results",
     "Run": "quatre_tf.runs.run",
+    "SCORE_FUNCTIONS": "quatre_tf.layers.registry",
     "ScoreFunction": "quatre_tf.layers.score_function",
     "SparseAdagrad": "quatre_tf.optimizers",
     "SparseAdam": "quatre_tf.optimizers",
+    "SPLITS": "quatre_tf.data.encoding",
+    "train": "quatre_tf.runs.training",
     "VARIANTS": "quatre_tf.layers.relation_rotations",
     "Vocabulary": "quatre_tf.data.vocabulary",
-    "from_tables": "quatre_tf.model",
-    "labelled_triples": "quatre_tf.data.batches",
-    "load_run": "quatre_tf.runs.run",
-    "train": "quatre_tf.runs.training",
 }
 
 __all__ = [
+    "CANDIDATE_SETS",
+    "METRICS",
+    "SCORE_FUNCTIONS",
+    "SPLITS",
     "VARIANTS",
     "Evaluator",
     "FilteredRanking",
@@ -55,6 +71,8 @@ __all__ = [
     "QuatRE",
     "QuaternionEmbedding",
     "RelationRotations",
+    "Results",
+    "Row",
     "Run",
     "ScoreFunction",
     "SparseAdagrad",
@@ -64,6 +82,7 @@ __all__ = [
     "from_tables",
     "labelled_triples",
     "load_run",
+    "read_labels",
     "train",
 ]
 

@@ -40,6 +40,18 @@ def test_imports_point_down(package):
     assert offences == []
 
 
+@pytest.mark.parametrize("package", ["quatre_tf", "datasets", "saved_models", "trainers"])
+def test_tests_of_a_package_use_public_names_of_others(package):
+    """So a module that moves inside its package breaks no tests of another."""
+    offences = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in (ROOT / "tests" / package).rglob("*.py")
+        for name in imported_modules(path)
+        if name.split(".")[0] in MAY_IMPORT.keys() - {package} and name.count(".") > 1
+    ]
+    assert offences == []
+
+
 def test_reference_imports_nothing_of_ours():
     names = {name.split(".")[0] for name in imported_modules(ROOT / "tests" / "reference.py")}
     assert names == {"numpy"}

@@ -27,7 +27,7 @@ from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
 from quatre_tf.records import Answer, Neighbor, RankedTriple, Records
 from quatre_tf.runs.answering import Answerer
-from quatre_tf.runs.best_model import load_model
+from quatre_tf.runs.best_model import load_model, save_best
 from quatre_tf.runs.programs import run_program
 from quatre_tf.runs.questions import Names, ids_or_all, question_ids, triple_ids
 from quatre_tf.validation import check_choice, check_positive
@@ -233,6 +233,11 @@ class Run:
         for name in candidates:
             check_choice("candidates", name, CANDIDATE_SETS)
         return Evaluator(self.graph, candidates=candidates).evaluate(self.model, split)
+
+    def save(self) -> None:
+        """Writes the graph and the model to `run_dir`, for `load_run`; replaces those there."""
+        self.graph.save(self.run_dir / GRAPH)
+        save_best(self.model, self.run_dir)
 
     def export(self, path: str | os.PathLike, version: int | None = None) -> pathlib.Path:
         """Exports the model for TensorFlow Serving, as `quatre export` does.

@@ -9,8 +9,7 @@ from datasets.published import archives, builders
 from datasets.published.benchmarks import BENCHMARKS
 from datasets.published.builders import BUILDERS, BenchmarkBuilder
 from datasets.triples import parse_triples
-from quatre_tf import Graph
-from quatre_tf.data.labels import read_labels
+from quatre_tf import Graph, read_labels
 from quatre_tf.errors import DataError
 from tests.datasets.tiny_archive import TINY_ARCHIVE, TINY_SPLITS
 

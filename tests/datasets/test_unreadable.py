@@ -15,8 +15,7 @@ from datasets.readers.input_files import read_input
 from datasets.readers.rdf import read_rdf
 from datasets.readers.text_format import TRIPLE_ROLES
 from datasets.triples import read_triples
-from quatre_tf import Graph, Vocabulary
-from quatre_tf.data.labels import read_labels
+from quatre_tf import Graph, Vocabulary, read_labels
 from quatre_tf.errors import DataError
 
 NOBODY = 65534

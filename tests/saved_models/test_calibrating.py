@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from quatre_tf import Graph, Run
 from quatre_tf.errors import DataError
-from quatre_tf.runs.best_model import save_best
 from saved_models import calibrating
 from saved_models.calibrating import (
     calibrate,
@@ -108,8 +107,9 @@ def test_cross_validation_of_noise_is_no_better_than_one_half():
 
 @pytest.fixture
 def trained(model, graph, tmp_path):
-    save_best(model, tmp_path)
-    return Run(model, graph, tmp_path)
+    run = Run(model, graph, tmp_path)
+    run.save()
+    return run
 
 
 def ask(calibration):
@@ -153,7 +153,6 @@ def test_nothing_to_fit_is_a_note(model, graph, tmp_path, capsys):
         ),
         "cannot be corrupted": Graph("full", *names, grid[:60], grid[60:62], grid[62:]),
     }
-    save_best(model, tmp_path)
     for message, bare in graphs.items():
         trained = Run(model, bare, tmp_path)
         assert calibrate(trained) is None

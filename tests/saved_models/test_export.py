@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
+from quatre_tf import Run
 from quatre_tf.errors import DataError
-from quatre_tf.runs.best_model import save_best
 from saved_models.versions import export_scorer
 from tests import commands
 from tests.serving import load_session
@@ -86,8 +86,7 @@ def test_program(model, graph, tmp_path):
     assert (code, printed.count("\n")) == (1, 1)
     assert printed.startswith("error: ")
     assert not out.exists()
-    graph.save(run_dir / "graph")
-    save_best(model, run_dir)
+    Run(model, graph, run_dir).save()
     assert commands.run("saved_models.export", *flags) == (0, f"Exported {out / '4'}\n")
     with load_session(out / "4") as ask:
         fitted = ask("score_triples", head=["日本"], relation=["is a"], tail=["100%"])

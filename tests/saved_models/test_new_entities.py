@@ -7,7 +7,6 @@ import pytest
 
 from quatre_tf import Graph, QuatRE, Run
 from quatre_tf.errors import DataError
-from quatre_tf.runs.best_model import save_best
 from saved_models.new_entities import add_entities, extend_graph, posterior_mean
 from tests import commands
 from tests.serving import load_python
@@ -174,8 +173,7 @@ def test_target_rank_must_be_positive(trained):
 @pytest.fixture(scope="module")
 def run_dir(model, graph, tmp_path_factory):
     run_dir = tmp_path_factory.mktemp("run")
-    graph.save(run_dir / "graph")
-    save_best(model, run_dir)
+    Run(model, graph, run_dir).save()
     return run_dir
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from quatre_tf.runs.best_model import save_best
+from quatre_tf import Run
 from tests import commands
 from tests.quatre_tf.ranking.small_graph import NUMBERS, small_graph, small_model
 
@@ -20,8 +20,8 @@ ROWS = [[number, 0, 0, 0] for number in NUMBERS.values()]
 @pytest.fixture(scope="module")
 def run_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    dataclasses.replace(small_graph(), labels={"a": LABELS[0]}).save(folder / "graph")
-    save_best(small_model(a=1 / 3), folder)
+    graph = dataclasses.replace(small_graph(), labels={"a": LABELS[0]})
+    Run(small_model(a=1 / 3), graph, folder).save()
     return folder
 
 

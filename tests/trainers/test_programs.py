@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from quatre_tf.ranking.results import Results
+from quatre_tf import Results
 from tests import commands
 from trainers.command_line import MODULES
 from trainers.training.config import TrainConfig

@@ -8,9 +8,8 @@ import filelock
 import pytest
 
 from datasets import catalog
-from quatre_tf.data.candidate_sets import CANDIDATE_SETS
+from quatre_tf import CANDIDATE_SETS, Results, Row
 from quatre_tf.errors import ConfigError, DataError
-from quatre_tf.ranking.results import Results, Row
 from tests.trainers.training.misfortunes import export_little
 from tests.trainers.training.wiring import eagerly
 from trainers.comparison import run as comparing

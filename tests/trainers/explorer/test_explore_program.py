@@ -8,9 +8,8 @@ import urllib.request
 
 import pytest
 
+from quatre_tf import Run
 from quatre_tf.errors import ConfigError
-from quatre_tf.paths import GRAPH
-from quatre_tf.runs.best_model import save_best
 from tests import commands
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.explorer import server
@@ -22,8 +21,7 @@ STATIC = ROOT / "trainers" / "explorer" / "static"
 
 @pytest.fixture
 def run_dir(tmp_path):
-    small_graph().save(tmp_path / GRAPH)
-    save_best(small_model(), tmp_path)
+    Run(small_model(), small_graph(), tmp_path).save()
     (tmp_path / "config.json").write_text(TrainConfig(dataset="small").to_json())
     return tmp_path
 

@@ -15,10 +15,8 @@ import threading
 import pytest
 from werkzeug.test import Client
 
-from quatre_tf import Graph, Run
-from quatre_tf.data.encoding import SPLITS
+from quatre_tf import SPLITS, Graph, Results, Row, Run
 from quatre_tf.errors import DataError
-from quatre_tf.ranking.results import Results, Row
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.explorer import application, figures, search, server
 from trainers.explorer.api import Api

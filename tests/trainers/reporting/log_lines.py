@@ -2,7 +2,7 @@
 
 import json
 
-from quatre_tf.ranking.results import METRICS
+from quatre_tf import METRICS
 
 VALID = dict.fromkeys(METRICS, 0.5)
 

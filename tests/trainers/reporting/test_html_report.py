@@ -13,9 +13,8 @@ pytest.importorskip("sklearn", reason="the extra `analysis` is not installed")
 from PIL import Image
 
 from datasets import catalog
-from quatre_tf import Graph, QuatRE
+from quatre_tf import Graph, QuatRE, Run
 from quatre_tf.errors import ConfigError, UnknownNameError
-from quatre_tf.runs.best_model import save_best
 from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.reporting.log_lines import train_line, valid_line, write_lines
 from trainers.reporting.html_report import entity_map, report
@@ -28,7 +27,7 @@ def make_run(path, config, graph, lines=None, trained=True):
     run = RunDirectory(path)
     path.mkdir()
     if trained:
-        save_best(QuatRE(graph.num_entities, graph.num_relations, 4), path)
+        Run(QuatRE(graph.num_entities, graph.num_relations, 4), graph, path).save()
     run.begin(config, graph)
     if lines is not None:
         write_lines(run.metrics_file, lines)

@@ -13,7 +13,6 @@ from PIL import Image
 
 from datasets import catalog
 from quatre_tf import QuatRE, Run
-from quatre_tf.runs.best_model import save_best
 from saved_models.calibrating import calibrate
 from trainers.reporting.html_report import reliability
 
@@ -26,8 +25,9 @@ def trained(family, tmp_path):
     model = QuatRE(graph.num_entities, graph.num_relations, embedding_dim=4)
     # All scores are 0: the logistic function is one half everywhere.
     model.entities.embeddings.assign(np.zeros(model.entities.embeddings.shape))
-    save_best(model, tmp_path)
-    return Run(model, graph, tmp_path)
+    run = Run(model, graph, tmp_path)
+    run.save()
+    return run
 
 
 @pytest.fixture

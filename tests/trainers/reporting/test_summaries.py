@@ -10,8 +10,7 @@ import tensorflow as tf
 from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.hparams import metadata
 
-from quatre_tf import load_run
-from quatre_tf.ranking.results import Results
+from quatre_tf import Results, load_run
 from tests.trainers.reporting.summary_events import read_tensors, read_values
 from tests.trainers.training.survival import read_records
 from trainers.reporting.tensorboard.final import HPARAMS_FOLDER

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.runs.best_model import load_model
+from quatre_tf import load_run
 
 
 def read_records(run_dir, group):
@@ -34,7 +34,7 @@ def state(run_dir):
 
 def assert_same_training(found, expected):
     """Bit for bit, with every figure there and none of them twice."""
-    for tables_of in (state, lambda run_dir: load_model(run_dir).tables()):
+    for tables_of in (state, lambda run_dir: load_run(run_dir).model.tables()):
         tables = tables_of(expected)
         assert tables
         for name, value in tables_of(found).items():

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf import Evaluator, Graph, load_run
+from quatre_tf import Evaluator, Graph, Results, load_run
 from quatre_tf.data import graph as graphs
 from quatre_tf.errors import ConfigError, DataError, TrainingError
-from quatre_tf.ranking.results import Results
 from saved_models.storage import StorageError
 from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.training.misfortunes import export_little

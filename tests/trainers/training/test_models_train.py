@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf.layers.registry import SCORE_FUNCTIONS
+from quatre_tf import SCORE_FUNCTIONS
 from tests.trainers.training.distributed_case import random_graph
 from tests.trainers.training.wiring import eagerly
 from trainers.training import presets

@@ -3,7 +3,7 @@ import shlex
 import pytest
 
 from benchmarks import records
-from datasets.published.benchmarks import BENCHMARKS
+from datasets.catalog import BENCHMARKS
 from tests.documents import ROOT
 from trainers.commands import command_of
 from trainers.training import presets

@@ -15,7 +15,6 @@ from absl import flags
 from absl.testing import flagsaver
 
 from quatre_tf import Graph, Vocabulary
-from quatre_tf.ranking.tile_runner import TileRunner
 from trainers.training import controller, fitting
 from trainers.training.config import TrainConfig
 from trainers.training.controller import Clock
@@ -127,9 +126,7 @@ def eagerly():
     """Without traces: a step takes milliseconds once, where compiling takes seconds."""
     tf.config.run_functions_eagerly(True)
     try:
-        with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
-            # It would be traced as often as a model is ranked, because it is asked for concretely.
-            patch.setattr(TileRunner, "queries", TileRunner._queries)
+        with warnings.catch_warnings():
             # The functions of tf.data are traced even so, which is quick.
             warnings.filterwarnings("ignore", "Even though the `tf.config.experimental_run_func")
             yield
