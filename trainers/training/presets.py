@@ -135,7 +135,17 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     },
     "complex": {"sampled": {"wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1}}},
     "autosf": {"sampled": {"wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1}}},
-    "rescal": {"sampled": {"wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1}}},
+    "rescal": {
+        "sampled": {
+            "wn18rr": {
+                "embedding_dim": 256,
+                "n3": 0.0,
+                "dura": 0.1,
+                "batch_size": 300,
+                "init_scale": 0.0,
+            }
+        }
+    },
     "transe": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 512, "norm": "2"}}},
     "rotate": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}}},
     "toruse": {
