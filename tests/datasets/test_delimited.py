@@ -104,6 +104,8 @@ def test_labels(tmp_path, content, known):
             {},
             "expected head, relation, tail in each line, .* a header alone",
         ),
+        # A delimiter that is not named has to fit more than half of the lines.
+        (b"a,r,b\nc,r,d\nwords\nmore, words\n", {}, "expected at least 3 fields in each line"),
         (b"a,r,b\nc,r\n", {"delimiter": ","}, r"x.csv:2: expected 3 fields .* received 2: 'c,r'"),
         (b"a,r,b\nc,,d\n", {}, "x.csv:2: expected a name for the relation, received none"),
         (b"a,r,b\nc,r, \n", {}, "x.csv:2: expected a name for the tail, received none"),
