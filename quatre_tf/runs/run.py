@@ -235,7 +235,11 @@ class Run:
         return Evaluator(self.graph, candidates=candidates).evaluate(self.model, split)
 
     def save(self) -> None:
-        """Writes the graph and the model to `run_dir`, for `load_run`; replaces those there."""
+        """Writes the graph and the model to `run_dir`, for `load_run`; replaces those there.
+
+        Raises:
+            OSError: The folder cannot be written.
+        """
         self.graph.save(self.run_dir / GRAPH)
         save_best(self.model, self.run_dir)
 

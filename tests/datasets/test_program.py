@@ -60,7 +60,7 @@ def test_help_has_headings_and_two_pages():
         "flower:\n  --petals: Petals of a flower. (default: '5')\n\n"
         "All 6 flags: --help_all\n"
     )
-    # No error, however it is asked for.
+    # Both flags print the help without an error.
     assert run("--help") == run("-?") == (0, basic, "")
     _, out, _ = run("--help_all")
     assert "  --[no]thorns: Whether it stings.\n\nevery program:\n" in out

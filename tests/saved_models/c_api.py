@@ -35,7 +35,7 @@ def _pointer(address):
 def load(path):
     """Yields `ask(signature, inputs)` -> (status, outputs), with the server's filling of defaults.
 
-    `inputs` are arrays by name. The status is that of the session, "OK" or an error code.
+    `inputs` are arrays by name. The status is "OK" or the error code of the session.
     """
     status = _pointer(_function("TF_NewStatus")())
     graph = _pointer(_function("TF_NewGraph")())

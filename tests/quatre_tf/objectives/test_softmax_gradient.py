@@ -23,7 +23,7 @@ def test_agrees_with_float64(rng, above, with_others):
     shifts = scores[:, 3].copy()
     # Another score than that of the shift, in one row.
     scores[2, 5] += above
-    # Those of a batch are shares of it, 1 or far less.
+    # A batch holds weights of 1 or far less.
     scales = np.array([1.0, 1e-5, 1.0, 1e-5, 1e-5, 1.0, 1e-5])
     weights = scales * rng.uniform(0.5, 2.0, 7)
     others = shifts if with_others else np.full(7, -np.inf)
