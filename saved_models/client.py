@@ -167,11 +167,16 @@ class Client:
         rows = self._ask(signature, {**inputs, **options}, columns, labels)
         if len({len(value) for row in rows for value in row.values() if type(value) is list}) > 1:
             raise self._model.unexpected(signature, "its lists differ in length")
-        for row in rows:
-            pairs = zip(row["entities"] or (), row["scores"] or (), strict=True)
-            if any(entity and score == -math.inf for entity, score in pairs):
+        predictions = [Prediction(row["status"], tuple(_candidates(row))) for row in rows]
+        for prediction in predictions:
+            scores = [candidate.score for candidate in prediction.candidates]
+            if -math.inf in scores:
                 raise self._model.unexpected(signature, "an entity has the score -Infinity")
-        return [Prediction(row["status"], tuple(_candidates(row))) for row in rows]
+            if scores != sorted(scores, reverse=True):
+                raise self._model.unexpected(signature, "its candidates are not best first")
+            if len({candidate.entity for candidate in prediction.candidates}) < len(scores):
+                raise self._model.unexpected(signature, "an entity is there twice")
+        return predictions
 
     def _ask_triples(
         self, signature: str, triples: Iterable[tuple[str, str, str]], columns: Mapping[str, Check]
