@@ -27,8 +27,8 @@ def make_strategy(name: str, num_replicas: int) -> tf.distribute.Strategy:
     """
     cluster = Cluster.from_environment(name)
     if cluster.addresses:
-        # Its notes on each collective are not ours.
-        tf.get_logger().setLevel("WARNING")
+        # It notes each collective, and warns that it traces its own saving again.
+        tf.get_logger().setLevel("ERROR")
     if name == "one_device":
         gpus = tf.config.list_logical_devices("GPU")
         return tf.distribute.OneDeviceStrategy("GPU:0" if gpus else "CPU:0")
