@@ -16,13 +16,9 @@ from absl import flags
 from benchmarks.measure import markdown_table
 from datasets.program import run_program
 from datasets.published.benchmarks import BENCHMARKS
+from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 
 _HERE = pathlib.Path(__file__).parent
-_CANDIDATES = {
-    "all": "all entities",
-    "type_constrained": "the paper's constraint",
-    "train_type_constrained": "constraint from train",
-}
 # Filtered MR, MRR, H@1, H@3, H@10 of the paper's tables.
 _PAPER = {
     ("wn18rr", "all"): (3038, 0.479, 42.9, 50.3, 57.1),
@@ -93,15 +89,15 @@ def page(records: Sequence[dict[str, Any]]) -> str:
 
 def _figures(name: str, runs: Sequence[dict[str, Any]]) -> str:
     rows = []
-    for candidates, title in _CANDIDATES.items():
+    for candidates in CANDIDATE_SETS:
         for run in runs:
             figures = run["test"]["candidates"].get(candidates)
             if figures:
-                rows.append([_run_name(run), title, *_cells(figures["both"])])
+                rows.append([_run_name(run), candidates, *_cells(figures["both"])])
         if (name, candidates) in _PAPER:
             mr, mrr, *hits = _PAPER[name, candidates]
             cells = [f"{mr:,}", f"{mrr:.3f}", *(f"{hit:.1f}" for hit in hits)]
-            rows.append(["QuatRE, the paper", title, *cells])
+            rows.append(["QuatRE, the paper", candidates, *cells])
     return markdown_table(["run", "candidates", "MR", "MRR", "H@1", "H@3", "H@10"], rows)
 
 

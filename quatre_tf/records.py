@@ -24,7 +24,7 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class RankedTriple:
-    """The filtered ranks of a triple's entities; equal scores count half.
+    """The filtered ranks of a triple's entities; each tie counts half.
 
     Attributes:
         head: Name.

@@ -21,7 +21,7 @@ def logistic_loss(scores: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 
 @keras.saving.register_keras_serializable("quatre_tf")
 class LogisticLoss(keras.losses.Loss):
-    """`logistic_loss` for `compile`: labels are +1 for true and -1 for corrupted triples.
+    """Logistic loss as a Keras loss; labels are +1 for true and -1 for corrupted triples.
 
     A loss for each score, as sample weights need it. `keras.losses.BinaryCrossentropy` takes the
     mean over the last axis first, which for scores `[batch]` is the batch.

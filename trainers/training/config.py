@@ -30,7 +30,7 @@ _MAX_ROWS = 2**24
 def _dropout(rate: float, what: str) -> Any:
     return setting(
         rate,
-        help=f"Dropout rate of conve: the share of the {what} that training drops.",
+        help=f"Dropout rate of conve: the share of {what} dropped in training.",
         group="regularization",
         at_most=0.99,
     )
@@ -81,7 +81,8 @@ class TrainConfig:
     )
     norm: str = setting(
         "default",
-        help="Norm of a distance: L1, L2, or chords (el2, toruse); each model has its own default.",
+        help="Distance: L1 (1), L2 (2), or chord length (el2, toruse only); each model has its own "
+        "default.",
         group="model",
         choices=("default", "1", "2", "el2"),
     )
@@ -103,7 +104,7 @@ class TrainConfig:
         group="model",
         at_most=2**16,
     )
-    input_dropout: float = _dropout(0.2, "pixels of the input")
+    input_dropout: float = _dropout(0.2, "input pixels")
     feature_map_dropout: float = _dropout(0.2, "channels")
     hidden_dropout: float = _dropout(0.3, "outputs of the dense layer")
     embedding_dim: int = setting(
@@ -239,7 +240,7 @@ class TrainConfig:
     )
     compute_dtype: str = setting(
         "float32",
-        help="Precision of the matrix products in training. Ranks are always float32.",
+        help="Precision of the matrix products in training. Ranking never uses bfloat16.",
         group="advanced",
         choices=("float32", "bfloat16"),
         recipes=_QUERIES,

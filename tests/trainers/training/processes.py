@@ -53,13 +53,16 @@ class Processes:
         self._started.append(process)
         return process
 
-    def start_cluster(self, addresses, *arguments):
-        """Starts `trainers.fit` in every task; returns the processes by (job, index)."""
+    def start_cluster(self, addresses, *arguments, of=None):
+        """Starts `trainers.fit` in every task, of a larger cluster if that is given.
+
+        Returns the processes by (job, index).
+        """
         return {
             (job, index): self.start(
                 misfortunes.fit,
                 arguments,
-                environment={"TF_CONFIG": tf_config(addresses, job, index)},
+                environment={"TF_CONFIG": tf_config(of or addresses, job, index)},
             )
             for job, hosts in addresses.items()
             for index in range(len(hosts))

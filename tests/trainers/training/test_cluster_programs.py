@@ -95,6 +95,16 @@ def test_servers_outlive_a_worker_and_the_run_goes_on_without_them(
     assert last_line.startswith("Stopped by SIGTERM.")
     assert f"--run_dir={run_dir} --resume" in last_line
 
+    before = saved_step(run_dir)
+    restarted = {"chief": addresses["chief"], "worker": addresses["worker"][:1]}
+    again = processes.start_cluster(restarted, f"--run_dir={run_dir}", "--resume", of=addresses)
+    wait_for(lambda: saved_step(run_dir) > before, again.values())
+    tasks["ps", 1].kill()
+    code, text = wait(again["chief", 0])
+    assert code == 1
+    last_line = text.splitlines()[-1]
+    assert last_line.startswith("error: A process of the cluster was lost")
+
     settings = json.loads((run_dir / "config.json").read_text())
     last = saved_step(run_dir) + 5
     config = dataclasses.replace(TrainConfig(**settings), strategy="default", epochs=last)
