@@ -76,6 +76,14 @@ def pytest_configure(config):
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    """Tables whose initializers have no seed are the same in every run, those of fixtures too."""
+    import keras
+
+    keras.utils.set_random_seed(1)
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.nodeid.startswith(FAST) and not _needs_the_kernel(item):
