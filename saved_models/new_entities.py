@@ -106,7 +106,7 @@ def extend_graph(graph: Graph, triples: np.ndarray, origin: str) -> Graph:
     """Returns a graph with new entities and their triples.
 
     The ids of new entities follow the old ones in the order of their first triple, so every old id
-    and every old triple stays as it is.
+    and every old triple stays as it is; so do negatives, as each new triple has a new entity.
 
     Args:
         graph: The graph.

@@ -7,9 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from quatre_tf.data.vocabulary import Vocabulary, as_strings
-from quatre_tf.errors import DataError
+from quatre_tf.errors import DataError, UnknownNameError
 
 SPLITS = ("train", "valid", "test")
+# The splits that may have labelled negatives, and the names of the files of these.
+NEGATIVES = {"valid": "valid_negatives", "test": "test_negatives"}
 # The columns head, relation, tail of strings: an Arrow table or three sequences.
 Columns: TypeAlias = "pa.Table | Sequence[Sequence[str] | np.ndarray | pa.Array]"
 
@@ -39,14 +41,38 @@ def encode_splits(
     return *vocabularies, triples
 
 
+def encode_negatives(
+    split: str, table: Columns, entities: Vocabulary, relations: Vocabulary
+) -> np.ndarray:
+    """Translates the labelled negatives of a split: [num_triples, 3] int32.
+
+    Raises:
+        DataError: When the split cannot have negatives.
+        UnknownNameError: When a name is in none of the splits.
+    """
+    if split not in NEGATIVES:
+        raise DataError(f"Negatives of {split!r}. Expected those of {' or '.join(NEGATIVES)}.")
+    try:
+        return _ids(_encoded_columns(table), entities, relations)
+    except UnknownNameError as error:
+        hint = (
+            f"It is in the negatives of {split}, but in no triple of {', '.join(SPLITS)}. Remove"
+            " the negatives with this name."
+        )
+        raise UnknownNameError(error.name, error.kind, error.suggestions, hint) from error
+
+
 def _split_columns(split: str, splits: Mapping[str, Columns]) -> list[pa.DictionaryArray]:
     if split not in splits:
         raise DataError(f"The split {split} is missing. Required: {', '.join(SPLITS)}.")
-    table = splits[split]
-    columns = [_encoded(column) for column in getattr(table, "columns", table)]
+    columns = _encoded_columns(splits[split])
     if not len(columns[0]):
         raise DataError(f"The split {split} has no triples. Each split needs at least one.")
     return columns
+
+
+def _encoded_columns(table: Columns) -> list[pa.DictionaryArray]:
+    return [_encoded(column) for column in getattr(table, "columns", table)]
 
 
 def _encoded(column: pa.ChunkedArray | Sequence[str]) -> pa.DictionaryArray:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from quatre_tf.data.encoding import SPLITS, Columns, encode_splits
+from quatre_tf.data.encoding import NEGATIVES, SPLITS, Columns, encode_negatives, encode_splits
 from quatre_tf.data.known_triples import KnownTriples, index_heads, index_tails
 from quatre_tf.data.labels import read_labels, write_labels
 from quatre_tf.data.vocabulary import Vocabulary
@@ -42,6 +42,7 @@ class Graph:
         valid: Validation triples.
         test: Test triples.
         labels: Human-readable labels by entity name; may be empty or have gaps.
+        negatives: False triples that people have checked, for "valid" and "test"; may be empty.
         folder: Where the graph was saved, with its indexes.
     """
 
@@ -52,6 +53,7 @@ class Graph:
     valid: np.ndarray
     test: np.ndarray
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    negatives: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
     folder: pathlib.Path | None = None
     _indexes: dict[tuple[str, str], KnownTriples] = dataclasses.field(
         default_factory=dict, init=False, repr=False
@@ -63,6 +65,7 @@ class Graph:
         name: str,
         splits: Mapping[str, Columns],
         labels: Mapping[str, str] | None = None,
+        negatives: Mapping[str, Columns] | None = None,
     ) -> "Graph":
         """Builds vocabularies and ids from triples of names.
 
@@ -71,15 +74,24 @@ class Graph:
             splits: For each of train, valid and test the columns head, relation, tail: a table of
                 `datasets.triples.read_triples` or three sequences of strings.
             labels: Labels by entity name; labels of unknown names are ignored.
+            negatives: For valid, test or both the columns of false triples, whose names are all in
+                the splits.
 
         Raises:
-            DataError: When a split is missing or has no triples.
+            DataError: When a split is missing or has no triples; or a negative has an unknown name,
+                or is in a split.
         """
         entities, relations, triples = encode_splits(splits)
         if labels:  # Or else no name becomes a Python string: millions take hundreds of MB.
             labels = {entity: labels[entity] for entity in entities.names if entity in labels}
         train, valid, test = (triples[split] for split in SPLITS)
-        return cls(name, entities, relations, train, valid, test, labels or {})
+        false = {
+            split: encode_negatives(split, table, entities, relations)
+            for split, table in (negatives or {}).items()
+        }
+        graph = cls(name, entities, relations, train, valid, test, labels or {}, false)
+        graph._check_negatives()
+        return graph
 
     @classmethod
     def load(cls, directory: str | pathlib.Path) -> "Graph":
@@ -95,9 +107,22 @@ class Graph:
         relations = Vocabulary.load(directory / "relations.txt", "relation")
         limits = (len(entities), len(relations), len(entities))
         triples = {split: _read_split(directory / f"{split}.npy", limits) for split in SPLITS}
+        negatives = {
+            split: _read_split(path, limits)
+            for split, name in NEGATIVES.items()
+            if (path := directory / f"{name}.npy").exists()
+        }
         named = directory / "labels.tsv"
         labels = read_labels(named) if named.exists() else {}
-        graph = cls(facts["name"], entities, relations, **triples, labels=labels, folder=directory)
+        graph = cls(
+            facts["name"],
+            entities,
+            relations,
+            **triples,
+            labels=labels,
+            negatives=negatives,
+            folder=directory,
+        )
         if graph.fingerprint != facts["fingerprint"]:
             raise DataError(
                 f"The graph in {directory} was changed since it was saved: expected fingerprint"
@@ -120,6 +145,11 @@ class Graph:
             # Not kept in memory: `index` maps the file.
             packed = self._build_index(side, split).pack(self._source(side, split))
             _write_array(directory / f"{split}_{side}s.npy", packed)
+        for split, name in NEGATIVES.items():
+            if split in self.negatives:
+                _write_array(directory / f"{name}.npy", self.negatives[split])
+            else:
+                (directory / f"{name}.npy").unlink(missing_ok=True)
         if self.labels:
             write_labels(self.labels, directory / "labels.tsv")
         else:
@@ -180,6 +210,19 @@ class Graph:
         found = [self.index("tail", split).contains(relations, heads, tails) for split in SPLITS]
         return np.where(np.any(found, axis=0), np.argmax(found, axis=0), -1)
 
+    def _check_negatives(self) -> None:
+        """Raises DataError for the first negative that is in a split."""
+        for split, triples in self.negatives.items():
+            found = self.first_splits(triples)
+            if (found >= 0).any():
+                row = int(np.argmax(found >= 0))
+                names = (self.entities.names, self.relations.names, self.entities.names)
+                triple = tuple(of[id_] for of, id_ in zip(names, triples[row], strict=True))
+                raise DataError(
+                    f"{triple} is in {SPLITS[found[row]]} and in the negatives of {split}. Remove"
+                    " it from one of them."
+                )
+
     def _build_index(self, side: str, split: str) -> KnownTriples:
         triples = self.known if split == "known" else self.split(split)
         return {"head": index_heads, "tail": index_tails}[side](triples, self.num_entities)
@@ -200,7 +243,8 @@ class Graph:
     def fingerprint(self) -> str:
         """SHA-256 (hex) over the names and the triples of the three splits, in order.
 
-        The name of the graph and the labels do not count.
+        The name of the graph, the labels and the negatives do not count: a graph that gets them
+        later is still the graph of its earlier runs.
         """
         digest = hashlib.sha256()
         for vocabulary in (self.entities, self.relations):

@@ -19,6 +19,7 @@ SPLITS = {
     "test": [["c"], ["s"], ["b"]],
 }
 TRAIN = [[1, 1, 0], [0, 0, 2], [1, 1, 0]]
+NEGATIVES = {"valid": [["d", "a"], ["s", "r"], ["b", "b"]], "test": [["c"], ["r"], ["d"]]}
 
 
 @pytest.fixture
@@ -116,14 +117,47 @@ def test_a_loaded_graph_is_saved_where_it_came_from(tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+def test_labelled_negatives(graph, tmp_path):
+    labelled = Graph.from_names("g", SPLITS, negatives=NEGATIVES)
+    assert labelled.fingerprint == graph.fingerprint
+    labelled.save(tmp_path)
+    for one in (labelled, Graph.load(tmp_path)):
+        assert {split: triples.tolist() for split, triples in one.negatives.items()} == {
+            "valid": [[3, 1, 1], [0, 0, 1]],
+            "test": [[2, 0, 3]],
+        }
+        assert {triples.dtype for triples in one.negatives.values()} == {np.dtype(np.int32)}
+    dataclasses.replace(labelled, negatives={"test": labelled.negatives["test"]}).save(tmp_path)
+    assert list(Graph.load(tmp_path).negatives) == ["test"]
+
+
+@pytest.mark.parametrize(
+    ("negatives", "message"),
+    [
+        ({"test": [["a", "x"], ["r", "s"], ["b", "c"]]}, r"entity 'x'.* negatives of test.*Remove"),
+        ({"valid": [["a"], ["t"], ["b"]]}, "relation 't'.* negatives of valid"),
+        # Of train, but among the negatives of another split.
+        (
+            {**NEGATIVES, "test": [["d", "a"], ["s", "r"], ["b", "c"]]},
+            r"\('a', 'r', 'c'\) is in train and in the negatives of test\. Remove",
+        ),
+        ({"train": NEGATIVES["test"]}, "Negatives of 'train'. Expected those of valid or test"),
+    ],
+    ids=["entity", "relation", "known", "split"],
+)
+def test_negatives_that_cannot_be(negatives, message):
+    with pytest.raises(DataError, match=message):
+        Graph.from_names("g", SPLITS, negatives=negatives)
+
+
 def npy(rest):
     """The header of a NumPy file up to its shape, and what follows."""
     header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': {rest}".encode()
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(12)
 
 
-def replace_split(triples):
-    return lambda folder: np.save(folder / "valid.npy", triples)
+def replace_split(triples, name="valid"):
+    return lambda folder: np.save(folder / f"{name}.npy", triples)
 
 
 def remove(name):
@@ -145,6 +179,10 @@ def write(name, content):
             r"int32 triples .* received int64 \[1, 3\]",
         ),
         (replace_split(np.array([["a", "b", "c"]], object)), r"Cannot read .*valid\.npy"),
+        (
+            replace_split(np.array([[0, 2, 0]], np.int32), "test_negatives"),
+            r"test_negatives\.npy: expected ids in",
+        ),
         (write("train.npy", pickle.dumps(np.zeros([1, 3], np.int32))), r"Cannot read .*train\.npy"),
         (write("train.npy", npy(f"({10**15}, 3), }}")), r"Cannot read .*train\.npy"),
         (write("train.npy", npy("__import__('os').abort()}")), r"Cannot read .*train\.npy"),
