@@ -7,7 +7,7 @@ import pathlib
 from datasets.custom_dataset import load_file
 from datasets.published.benchmarks import BENCHMARKS, NAMES
 from datasets.triples import read_triples
-from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.encoding import NEGATIVES, SPLITS
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.labels import read_labels
 from quatre_tf.errors import DataError, UnknownNameError
@@ -26,9 +26,9 @@ def load(
 
     Args:
         dataset: A name of `NAMES`; or the path of a folder with train, valid and test (.txt or
-            .tsv, each also as .gz) and perhaps labels.tsv; or a file, which is split
-            (`datasets.custom_dataset.load_file`). A name goes before a path that is the same: write
-            `./umls` for the folder.
+            .tsv, each also as .gz) and perhaps labels.tsv, valid_negatives and test_negatives; or a
+            file, which is split (`datasets.custom_dataset.load_file`). A name goes before a path
+            that is the same: write `./umls` for the folder.
         data_dir: Where prepared benchmarks are kept; default: `TFDS_DATA_DIR` or else
             ~/tensorflow_datasets.
         manual_dir: A folder with downloaded archives; default: `QUATRE_MANUAL_DIR`.
@@ -65,22 +65,28 @@ def is_file(dataset: str) -> bool:
 
 
 def read_graph(folder: str | pathlib.Path, name: str | None = None) -> Graph:
-    """Reads train, valid and test, and labels.tsv when it is there.
+    """Reads train, valid and test; labels.tsv, valid_negatives and test_negatives if present.
 
     Args:
         folder: The folder.
         name: Name of the graph; default: the folder's.
 
     Raises:
-        DataError: When a split is missing, there twice, empty or malformed.
+        DataError: When a split is missing, or a file is there twice, empty or malformed.
     """
     folder = pathlib.Path(folder)
     splits = {split: read_triples(_split_file(folder, split)) for split in SPLITS}
+    negatives = {
+        split: read_triples(path)
+        for split, file_name in NEGATIVES.items()
+        if (path := _find(folder, file_name))
+    }
     labels = folder / "labels.tsv"
     return Graph.from_names(
         name or folder.resolve().name,
         splits,
         labels=read_labels(labels) if labels.exists() else None,
+        negatives=negatives,
     )
 
 
@@ -104,18 +110,25 @@ def _path(dataset: str) -> pathlib.Path:
 
 
 def _split_file(folder: pathlib.Path, split: str) -> pathlib.Path:
-    accepted = [folder / f"{split}{suffix}" for suffix in _SUFFIXES]
+    path = _find(folder, split)
+    if path is None:
+        names = ", ".join(f"{split}{suffix}" for suffix in _SUFFIXES)
+        raise DataError(
+            f"{folder}: the split {split} is missing, expected one of {names}. A folder needs"
+            " train, valid and test: three files with lines head TAB relation TAB tail."
+        )
+    return path
+
+
+def _find(folder: pathlib.Path, name: str) -> pathlib.Path | None:
+    """Returns the one file of that name with a suffix that is accepted."""
+    accepted = [folder / f"{name}{suffix}" for suffix in _SUFFIXES]
     try:
         present = [path for path in accepted if path.is_symlink() or path.exists()]
     except OSError as error:
         raise DataError(f"Cannot read {folder}: {error.strerror}.") from error
-    if len(present) == 1:
-        return present[0]
-    names = ", ".join(path.name for path in accepted)
-    if present:
+    if len(present) > 1:
+        names = ", ".join(path.name for path in accepted)
         found = " and ".join(path.name for path in present)
         raise DataError(f"{folder}: expected one of {names}, received {found}. Remove all but one.")
-    raise DataError(
-        f"{folder}: the split {split} is missing, expected one of {names}. A folder needs train,"
-        " valid and test: three files with lines head TAB relation TAB tail."
-    )
+    return present[0] if present else None

@@ -14,7 +14,7 @@ from datasets.progress import status
 from datasets.readers.input_files import InputTriples, Source, read_input
 from datasets.splitting import SplitOptions, split_triples
 from datasets.triples import write_triples
-from quatre_tf.data.encoding import SPLITS, encode_splits
+from quatre_tf.data.encoding import NEGATIVES, SPLITS, encode_splits
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.labels import write_labels
 from quatre_tf.data.triple_keys import first_occurrences, triple_keys
@@ -35,7 +35,7 @@ def prepare(
 
     The folder appears complete or not at all, and what others write to it meanwhile is not deleted.
     Repeated triples are dropped where triples are split here; splits that are given stay as they
-    are.
+    are, and only they keep their labelled negatives (valid_negatives.txt, test_negatives.txt).
 
     Args:
         source: What to read.
@@ -86,12 +86,14 @@ def _read(source: Source, split: SplitOptions | None, name: str) -> tuple[Graph,
         read = read_input(source)
     with status("Splitting"):
         if read.is_split and split is None:
-            graph, done = Graph.from_names(name, read.tables, read.labels), _AS_GIVEN
-            note = "Split as given."
+            graph = Graph.from_names(name, read.tables, read.labels, read.negatives)
+            done, note = _AS_GIVEN, "Split as given."
         else:
             options = split or SplitOptions()
             graph, done = _split(name, read, options)
             note = f"Split: {options}."
+            if read.negatives:
+                note += " Labelled negatives left out: they belong to the splits that were given."
     told = {
         "read": [*read.notes, note],
         "literals": read.literals,
@@ -125,9 +127,11 @@ def _split(name: str, read: InputTriples, options: SplitOptions) -> tuple[Graph,
 
 def _write(graph: Graph, report: dict[str, Any], folder: pathlib.Path) -> None:
     names = (graph.entities.names, graph.relations.names, graph.entities.names)
-    for split in SPLITS:
-        columns = zip(names, graph.split(split).T, strict=True)
-        write_triples([column[ids] for column, ids in columns], folder / f"{split}.txt")
+    tables = {split: graph.split(split) for split in SPLITS}
+    tables |= {NEGATIVES[split]: triples for split, triples in graph.negatives.items()}
+    for file_name, triples in tables.items():
+        columns = zip(names, triples.T, strict=True)
+        write_triples([column[ids] for column, ids in columns], folder / f"{file_name}.txt")
     if graph.labels:
         write_labels(graph.labels, folder / "labels.tsv")
     (folder / REPORT).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")

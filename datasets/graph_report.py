@@ -8,7 +8,7 @@ import numpy as np
 from datasets.advice import advice
 from datasets.text_table import table
 from datasets.twins import Twins, leakage, overlaps
-from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.encoding import NEGATIVES, SPLITS
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.relation_categories import CATEGORIES, heads_and_tails, relation_categories
 from quatre_tf.data.triple_keys import first_occurrences, triple_keys
@@ -87,6 +87,7 @@ def _counts(graph: Graph) -> dict[str, int]:
         "entities": graph.num_entities,
         "relations": graph.num_relations,
         **sizes,
+        **{NEGATIVES[split]: len(triples) for split, triples in graph.negatives.items()},
         "labels": len(graph.labels),
         "loops": int((graph.known[:, 0] == graph.known[:, 2]).sum()),
         "repeated_in_a_split": sum(len(k) - len(np.unique(k)) for k in keys.values()),
@@ -201,6 +202,9 @@ def _counts_text(facts: Mapping[str, Any]) -> str:
     counts = facts["counts"]
     labels = f", {counts['labels']:,} labels" if counts["labels"] else ""
     sizes = ", ".join(f"{split} {counts[split]:,}" for split in SPLITS)
+    negatives = [f"{s} {counts[name]:,}" for s, name in NEGATIVES.items() if name in counts]
+    if negatives:
+        sizes += f"\nlabelled negatives: {', '.join(negatives)}"
     return (
         f"{printable(facts['name'])}: {counts['entities']:,} entities,"
         f" {counts['relations']:,} relations{labels}\ntriples: {sizes}"

@@ -7,11 +7,11 @@ import secrets
 from collections.abc import Callable
 
 from quatre_tf.atomic_files import locked, partial_folder
-from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.encoding import NEGATIVES, SPLITS
 from quatre_tf.errors import DataError
 
 REPORT = "report.json"
-_WRITTEN = {*(f"{split}.txt" for split in SPLITS), "labels.tsv", REPORT}
+_WRITTEN = {*(f"{name}.txt" for name in (*SPLITS, *NEGATIVES.values())), "labels.tsv", REPORT}
 
 
 class OutputFolder:

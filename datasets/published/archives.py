@@ -40,7 +40,7 @@ def find_archive(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> pathl
 
 
 def read_splits(benchmark: Benchmark, manual_dir: pathlib.Path | None) -> dict[str, bytes]:
-    """Returns the text of train, valid and test, verified by checksum.
+    """Returns the texts of `Benchmark.splits`, verified by checksum.
 
     A local archive is preferred to the published one.
 

@@ -1,8 +1,8 @@
 """Metadata of the benchmarks: URLs and checksums.
 
-A benchmark is identified by the SHA-256 of its three splits: any archive that holds them is
-accepted. The checksum of the published archive only helps users find the right file; it is None
-where we do not know it.
+A benchmark is identified by the SHA-256 of its three splits, and of its labelled negatives if it
+has any: any archive that holds them is accepted. The checksum of the published archive only helps
+users find the right file; it is None where we do not know it.
 """
 
 import dataclasses
@@ -89,7 +89,7 @@ class Benchmark:
     Attributes:
         title: Name in the literature.
         url: Where the archive is published; with a slash at its end, the folder of train.txt,
-            valid.txt and test.txt, which are published one by one.
+            valid.txt and test.txt (and the files of negatives), which are published one by one.
         archive_sha256: Checksum of the published archive, hexadecimal; None when not known.
         train: The training split.
         valid: The validation split.
@@ -99,6 +99,8 @@ class Benchmark:
         licence: Of the data.
         citation: BibTeX.
         labels_title: Title of the benchmark whose labels are used; default: its own.
+        valid_negatives: The labelled negatives of the validation split, if there are any.
+        test_negatives: Those of the test split.
     """
 
     title: str
@@ -112,6 +114,8 @@ class Benchmark:
     licence: str
     citation: str
     labels_title: str = ""
+    valid_negatives: SplitFile | None = None
+    test_negatives: SplitFile | None = None
 
     @property
     def name(self) -> str:
@@ -125,8 +129,9 @@ class Benchmark:
 
     @property
     def splits(self) -> dict[str, SplitFile]:
-        """The three splits by name, in their usual order."""
-        return {"train": self.train, "valid": self.valid, "test": self.test}
+        """The three splits by name, in their usual order; then the negatives it has."""
+        names = ("train", "valid", "test", "valid_negatives", "test_negatives")
+        return {name: getattr(self, name) for name in names if getattr(self, name)}
 
     @property
     def archive_names(self) -> tuple[str, ...]:
@@ -244,6 +249,12 @@ CODEX_S = Benchmark(
     licence=_CODEX_LICENCE,
     citation=_SAFAVI_2020,
     labels_title="codex-relations",
+    valid_negatives=SplitFile(
+        1827, "c1d84860d6ee786419f1f118d0e9479c6614283b3e267afc158734389036901f"
+    ),
+    test_negatives=SplitFile(
+        1828, "d3fb32c41f3be26d09484ace571965806f1ade0ca712551b0de684c283cdbb22"
+    ),
 )
 
 CODEX_M = Benchmark(
@@ -258,6 +269,12 @@ CODEX_M = Benchmark(
     licence=_CODEX_LICENCE,
     citation=_SAFAVI_2020,
     labels_title="codex-relations",
+    valid_negatives=SplitFile(
+        10310, "454a4f66ae85495e6e7df0a9f591ed3b8b6efbbcca515414cb641a28625cbcb2"
+    ),
+    test_negatives=SplitFile(
+        10311, "7caaf71f7a85fbd915dce8199f5b1e1744ead58e0675549fcb01c60599944648"
+    ),
 )
 
 BENCHMARKS = {

@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import tensorflow as tf
@@ -23,7 +23,7 @@ from absl import logging
 from datasets.published import archives, benchmarks
 from datasets.published.benchmarks import Benchmark
 from datasets.triples import COLUMNS, parse_triples
-from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.encoding import NEGATIVES
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.labels import read_labels
 from quatre_tf.errors import DataError
@@ -77,7 +77,11 @@ def _manual_dir(dl_manager: tfds.download.DownloadManager) -> pathlib.Path | Non
 
 def _builder(benchmark: Benchmark) -> type[BenchmarkBuilder]:
     """Returns the builder class of a benchmark, which TFDS registers as, for example, codex_s."""
-    attributes = {"benchmark": benchmark, "__module__": __name__}
+    attributes: dict[str, Any] = {"benchmark": benchmark, "__module__": __name__}
+    if benchmark.splits.keys() & NEGATIVES.values():
+        # Prepared again where an earlier release did so without them.
+        notes = BenchmarkBuilder.RELEASE_NOTES | {"1.1.0": "With the labelled negatives."}
+        attributes |= {"VERSION": tfds.core.Version("1.1.0"), "RELEASE_NOTES": notes}
     return type(benchmark.name.capitalize().replace("-", "_"), (BenchmarkBuilder,), attributes)
 
 
@@ -100,10 +104,11 @@ def load(
     manual_folder = _manual_folder(manual_dir)
     if not _is_prepared(builder):
         _prepare(builder, manual_folder)
-    splits = {split: _read_split(builder, split) for split in SPLITS}
+    splits = {split: _read_split(builder, split) for split in benchmark.splits}
+    negatives = {split: splits[name] for split, name in NEGATIVES.items() if name in splits}
     labels = manual_folder / benchmark.labels_name if manual_folder else None
     named = read_labels(labels) if labels and labels.is_file() else None
-    return Graph.from_names(benchmark.name, splits, labels=named)
+    return Graph.from_names(benchmark.name, splits, named, negatives)
 
 
 def _manual_folder(manual_dir: str | os.PathLike | None) -> pathlib.Path | None:

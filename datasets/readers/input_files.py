@@ -14,7 +14,7 @@ from datasets.readers.delimited import read_columns
 from datasets.readers.rdf import FORMATS, RdfTriples, read_rdf
 from datasets.readers.text_files import STANDARD_INPUT
 from datasets.readers.text_format import LABEL_ROLES, TRIPLE_ROLES, UNKNOWN, Format
-from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.encoding import NEGATIVES, SPLITS
 from quatre_tf.errors import DataError
 from quatre_tf.paths import printable, user_path
 
@@ -33,7 +33,7 @@ class Source:
     Attributes:
         path: A file; "-", standard input; or a folder with train, valid and test, or with other
             files, all of which are taken for triples (`_SUFFIXES`; each also .gz). A file called
-            labels is taken for labels.
+            labels is taken for labels; valid_negatives and test_negatives are read with the splits.
         labels: A file of labels, instead of the one in the folder.
         format: What is known about delimited text.
         keep_literals: Whether literals of RDF become entities.
@@ -52,12 +52,14 @@ class InputTriples:
     Attributes:
         tables: Columns head, relation and tail by part: train, valid and test when the input is
             split already, or else "all".
+        negatives: The columns of the labelled negatives of valid and test, where they are given.
         labels: Labels by entity name; of several the first.
         literals: Statements with a literal for an object, other than labels, by predicate.
         notes: What a file was taken for, a line a file; what was left out.
     """
 
     tables: dict[str, pa.Table]
+    negatives: dict[str, pa.Table]
     labels: dict[str, str]
     literals: dict[str, int]
     notes: list[str]
@@ -90,9 +92,10 @@ def read_input(source: Source) -> InputTriples:
         part: pa.concat_tables([read[path].table for path in paths]).unify_dictionaries()
         for part, paths in parts.items()
     }
+    negatives = {split: tables.pop(part) for split, part in NEGATIVES.items() if part in tables}
     if ignored:
         notes.append(f"Not read: {', '.join(ignored)}.")
-    return InputTriples(tables, labels, dict(literals.most_common()), notes)
+    return InputTriples(tables, negatives, labels, dict(literals.most_common()), notes)
 
 
 def _find(
@@ -139,23 +142,26 @@ def _stem(path: pathlib.Path) -> str:
 
 
 def _parts(folder: pathlib.Path, files: list[pathlib.Path]) -> dict[str, list[pathlib.Path]]:
-    if not files:
+    # Negatives are never taken for triples to split.
+    triples = [path for path in files if _stem(path) not in NEGATIVES.values()]
+    if not triples:
         raise DataError(
             f"{folder}: expected {', '.join(_SUFFIXES)} (or .gz), received no such file."
         )
-    splits = {name: [path for path in files if _stem(path) == name] for name in SPLITS}
-    found = [name for name, paths in splits.items() if paths]
-    if not found:
-        return {"all": files}
-    wrong = [name for name, paths in splits.items() if len(paths) != 1]
+    names = (*SPLITS, *NEGATIVES.values())
+    found = {name: [path for path in files if _stem(path) == name] for name in names}
+    if not any(found[split] for split in SPLITS):
+        return {"all": triples}
+    parts = {name: paths for name, paths in found.items() if paths or name in SPLITS}
+    wrong = [name for name, paths in parts.items() if len(paths) != 1]
     if wrong:
         raise DataError(
             f"{folder}: expected one file each for {', '.join(SPLITS)}, received"
-            f" {', '.join(path.name for paths in splits.values() for path in paths)}. Add or remove"
+            f" {', '.join(path.name for paths in parts.values() for path in paths)}. Add or remove"
             f" what is wrong with {' and '.join(wrong)}; or give the files other names, and all of"
             " them are taken for triples to split."
         )
-    return splits
+    return parts
 
 
 def _read_labels(path: pathlib.Path | None, given: Format) -> tuple[dict[str, str], list[str]]:

@@ -11,7 +11,7 @@ import pytest
 
 from datasets.published import archives
 from quatre_tf.errors import DataError
-from tests.datasets.tiny_archive import TINY_ARCHIVE, TINY_SPLITS, pack
+from tests.datasets.tiny_archive import TINY_ARCHIVE, TINY_NEGATIVES, TINY_SPLITS, pack
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +122,8 @@ def test_a_server_that_never_answers(tiny_benchmark, monkeypatch):
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        files = {f"/splits/{name}.txt": content for name, content in TINY_SPLITS.items()}
+        texts = TINY_SPLITS | TINY_NEGATIVES
+        files = {f"/splits/{name}.txt": content for name, content in texts.items()}
         content = {"/tiny.tar.gz": TINY_ARCHIVE, "/other/train.txt": b"a\tb\tc\n", **files}
         self.send_response(200 if self.path in content else 404)
         self.end_headers()
@@ -140,10 +141,12 @@ def server():
         running.shutdown()
 
 
-def test_archives_and_splits_that_are_published(tiny_benchmark, server):
+def test_archives_and_splits_that_are_published(tiny_benchmark, labelled_benchmark, server):
     for place in ("splits/", "tiny.tar.gz"):
         published = dataclasses.replace(tiny_benchmark, url=f"{server}/{place}")
         assert archives.read_splits(published, None) == TINY_SPLITS
+    labelled = dataclasses.replace(labelled_benchmark, url=f"{server}/splits/")
+    assert archives.read_splits(labelled, None) == TINY_SPLITS | TINY_NEGATIVES
     other = dataclasses.replace(tiny_benchmark, url=f"{server}/other/")
     with pytest.raises(DataError, match=r"/other/train.txt: expected the train split of tiny, sha"):
         archives.read_splits(other, None)

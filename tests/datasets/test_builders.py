@@ -11,7 +11,7 @@ from datasets.published.builders import BUILDERS, BenchmarkBuilder
 from datasets.triples import parse_triples
 from quatre_tf import Graph, read_labels
 from quatre_tf.errors import DataError
-from tests.datasets.tiny_archive import TINY_ARCHIVE, TINY_SPLITS
+from tests.datasets.tiny_archive import LABELLED_ARCHIVE, TINY_ARCHIVE, TINY_SPLITS
 
 # Entities, relations and triples as the literature gives them.
 SIZES = {
@@ -25,6 +25,7 @@ SIZES = {
     "codex-s": (2034, 42, 32888, 1827, 1828),
     "codex-m": (17050, 51, 185584, 10310, 10311),
 }
+NEGATIVES = {"codex-s": (1827, 1828), "codex-m": (10310, 10311)}
 
 
 def sizes(graph):
@@ -83,6 +84,29 @@ def test_prepared_once_then_needs_no_archive(tiny, capsys):
     archive.unlink()
     assert names(tiny()) == expected
     assert capsys.readouterr() == ("", "")
+
+
+def test_prepared_again_with_labelled_negatives(tiny, labelled_benchmark, monkeypatch):
+    """A release that did not know of them has prepared the benchmark."""
+    archive = tiny.archives / "Tiny.tar.gz"
+    archive.write_bytes(TINY_ARCHIVE)
+    before = tiny(manual_dir=tiny.archives)
+    with tfds.core.registered.skip_registration():
+        monkeypatch.setitem(BUILDERS, "tiny", builders._builder(labelled_benchmark))
+    monkeypatch.setitem(BENCHMARKS, "tiny", labelled_benchmark)
+    with pytest.raises(DataError, match="without the right valid_negatives and test_negatives"):
+        tiny(manual_dir=tiny.archives)
+
+    archive.write_bytes(LABELLED_ARCHIVE)
+    graph = tiny(manual_dir=tiny.archives)
+
+    assert (before.negatives, graph.fingerprint) == ({}, before.fingerprint)
+    # Entities a, b, c; relations knows, likes.
+    assert {split: triples.tolist() for split, triples in graph.negatives.items()} == {
+        "valid": [[1, 0, 0]],
+        "test": [[2, 1, 1], [0, 0, 2]],
+    }
+    assert sorted(path.name for path in (tiny.data / "tiny").iterdir()) == ["1.0.0", "1.1.0"]
 
 
 def test_labels_beside_the_archive(tiny, tiny_benchmark):
@@ -170,8 +194,11 @@ def test_a_real_benchmark(archive_dir, tmp_path):
 # Written as records the large ones take a minute.
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes_of_real_benchmarks(name, archive_dir):
-    graph = read_directly(name, archives.read_splits(BENCHMARKS[name], archive_dir))
+    texts = archives.read_splits(BENCHMARKS[name], archive_dir)
+    graph = read_directly(name, texts)
     assert sizes(graph) == SIZES[name]
+    # Those of unknown names and those that are known triples would have been refused.
+    assert tuple(map(len, graph.negatives.values())) == NEGATIVES.get(name, ())
     labels = archive_dir / BENCHMARKS[name].labels_name
     if labels.is_file():
         # CoDEx's are of relations only.
@@ -180,7 +207,13 @@ def test_sizes_of_real_benchmarks(name, archive_dir):
 
 
 def read_directly(name, texts):
-    return Graph.from_names(name, {split: parse_triples(t, split) for split, t in texts.items()})
+    tables = {split: parse_triples(text, split) for split, text in texts.items()}
+    negatives = {
+        split: tables[f"{split}_negatives"]
+        for split in ("valid", "test")
+        if f"{split}_negatives" in tables
+    }
+    return Graph.from_names(name, tables, negatives=negatives)
 
 
 def test_archives_of_the_environment_variable(tiny, monkeypatch):

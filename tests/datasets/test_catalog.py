@@ -6,6 +6,7 @@ import pytest
 from datasets import catalog
 from quatre_tf.errors import DataError, UnknownNameError
 from tests import commands
+from tests.datasets.tiny_archive import TINY_NEGATIVES
 
 ENTITIES = ["a", "b", "c"]
 
@@ -29,6 +30,13 @@ def test_folder_with_other_suffixes_and_labels(folder):
 
     assert list(graph.entities.names) == ENTITIES
     assert graph.labels == {"a": "Anna"}
+
+
+def test_folder_with_labelled_negatives(folder):
+    (folder / "test_negatives.tsv").write_bytes(TINY_NEGATIVES["test_negatives"])
+    [(split, triples)] = catalog.load(str(folder)).negatives.items()
+    # Entities a, b, c; relations knows, likes.
+    assert (split, triples.tolist()) == ("test", [[2, 1, 1], [0, 0, 2]])
 
 
 @pytest.mark.parametrize("dataset", ["mine", "./mine", "mine/", "../here/mine", "~/mine"])

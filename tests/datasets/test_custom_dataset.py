@@ -120,6 +120,26 @@ def test_given_splits_can_be_split_again(tmp_path, split_folder):
     assert "new" in {head for head, _, _ in names(graph, "train")}
 
 
+def test_labelled_negatives_stay_with_the_splits_they_belong_to(tmp_path, split_folder):
+    false = [("n0", "far", "n0"), ("n2", "next", "n0")]
+    write_csv(split_folder / "valid_negatives.csv", false)
+    for out, split in (("kept", None), ("split", SplitOptions()), ("kept", SplitOptions())):
+        report = prepare(Source(split_folder), tmp_path / out, split, overwrite=True)
+        negatives = tmp_path / out / "valid_negatives.txt"
+        if split:
+            assert not negatives.exists()
+            assert "negatives left out" in report["preparation"]["read"][-1]
+            assert catalog.load(str(tmp_path / out)).negatives == {}
+            assert sum(report["counts"][part] for part in ("train", "valid", "test")) == 81
+        else:
+            assert negatives.read_text() == "n0\tfar\tn0\nn2\tnext\tn0\n"
+            assert report["counts"]["valid_negatives"] == 2
+    for part in ("train", "valid", "test"):
+        (split_folder / f"{part}.csv").rename(split_folder / f"some_{part}.csv")
+    read = read_input(Source(split_folder))
+    assert (read.negatives, read.notes[-1]) == ({}, "Not read: valid_negatives.csv.")
+
+
 def test_folders_that_are_not_whole(tmp_path, split_folder):
     (split_folder / "valid.csv").unlink()
     with pytest.raises(

@@ -8,9 +8,15 @@ from quatre_tf import Graph
 RING = [(f"e{i:02d}", "next", f"e{(i + 1) % 40:02d}") for i in range(40)]
 
 
-def graph_of(train, valid=(("e00", "skip", "e02"),), test=(("e01", "skip", "e03"),)):
+def columns(splits):
+    return {split: list(zip(*rows, strict=True)) for split, rows in splits.items()}
+
+
+def graph_of(
+    train, valid=(("e00", "skip", "e02"),), test=(("e01", "skip", "e03"),), negatives=None
+):
     splits = {"train": train, "valid": valid, "test": test}
-    return Graph.from_names("g", {s: list(zip(*rows, strict=True)) for s, rows in splits.items()})
+    return Graph.from_names("g", columns(splits), negatives=columns(negatives or {}))
 
 
 def skips(number):
@@ -36,6 +42,14 @@ def test_facts_by_hand():
         "relation": "skip", "train": 2, "valid": 1, "test": 1, "heads_per_tail": 1.0,
         "tails_per_head": 1.0, "category": "1-1", "symmetric_share": 0.0,
     }  # fmt: skip
+
+
+def test_labelled_negatives_are_counted():
+    negatives = {"valid": [("e00", "skip", "e03"), ("e01", "skip", "e09")], "test": skips(1)}
+    facts = describe(graph_of(RING, negatives=negatives))
+    assert facts["counts"]["valid_negatives"] == 2
+    assert facts["counts"]["test_negatives"] == 1
+    assert "labelled negatives: valid 2, test 1" in description_text(facts).splitlines()
 
 
 def test_a_sound_graph_has_no_warnings():

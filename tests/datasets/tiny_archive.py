@@ -10,6 +10,12 @@ TINY_SPLITS = {
     "test": b"c\tlikes\ta\nb\tknows\tc\n",
 }
 
+# False triples that go with them.
+TINY_NEGATIVES = {
+    "valid_negatives": b"b\tknows\ta\n",
+    "test_negatives": b"c\tlikes\tb\na\tknows\tc\n",
+}
+
 
 def pack(files):
     """Returns the bytes of a .tar.gz with the given files."""
@@ -23,3 +29,4 @@ def pack(files):
 
 
 TINY_ARCHIVE = pack({f"{split}.txt": content for split, content in TINY_SPLITS.items()})
+LABELLED_ARCHIVE = pack(TINY_SPLITS | TINY_NEGATIVES)
