@@ -59,7 +59,7 @@ def main() -> None:
     import numpy as np
 
     from quatre_tf.runs.run import load_run
-    from saved_models.calibrating import calibration_of
+    from saved_models.calibrating import calibration_of, thresholds_of
     from saved_models.new_entities import add_entities
     from saved_models.scorer import build_scorer
     from saved_models.versions import export_scorer
@@ -67,7 +67,8 @@ def main() -> None:
     trained = load_run(_RUN_DIR.value)
     triples = np.array([column.to_pylist() for column in columns], object).T
     extended = add_entities(trained, triples, target_rank=_TARGET_RANK.value, origin=_TRIPLES.value)
-    scorer = build_scorer(extended.model, extended.graph, calibration_of(trained))
+    calibrated = calibration_of(trained), thresholds_of(trained)
+    scorer = build_scorer(extended.model, extended.graph, *calibrated)
     print("\n".join(map(printable, _describe(extended, trained.graph))))
     print(f"Exported {export_scorer(scorer, _OUTPUT.value, _VERSION.value)}")
 

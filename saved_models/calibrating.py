@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from datasets.progress import progress
-from quatre_tf.data.encoding import SPLITS
+from quatre_tf.classification.evaluating import validation_thresholds
+from quatre_tf.classification.examples import finite_scores, with_negatives
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.negatives import Corruption
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.runs.run import Run
@@ -23,8 +23,6 @@ from saved_models.calibration import Calibration, Fitted, load_calibration, save
 NUM_NEGATIVES = 10
 SEED = 1
 _FOLDS = 5
-# Floats of gathered heads, and of tails, at once: 16 MB each.
-_FLOATS_AT_ONCE = 1 << 22
 
 
 def calibration_of(trained: Run) -> Calibration | None:
@@ -50,6 +48,15 @@ def calibrate(trained: Run) -> Calibration | None:
         return None
     save_calibration(fitted, trained.run_dir, trained.graph.relations)
     return Calibration(fitted.curves)
+
+
+def thresholds_of(trained: Run) -> np.ndarray | None:
+    """Returns the thresholds of `Scorer` from the validation split, or None as `calibration_of`."""
+    try:
+        return validation_thresholds(trained.model, trained.graph, progress).relations
+    except DataError as error:
+        print(f"No calibrated thresholds: {error}", file=sys.stderr)
+        return None
 
 
 def fit_calibration(model: KGEModel, graph: Graph) -> Fitted:
@@ -81,18 +88,10 @@ def labelled_scores(model: KGEModel, graph: Graph, split: str) -> np.ndarray:
     triples = graph.split(split)
     if not len(triples):
         raise DataError(f"The {split} split of {graph.name} has no triples.")
-    rows = np.arange(len(triples))
-    heads, relations, tails = with_negatives(graph, split, rows, NUM_NEGATIVES, SEED)
-    columns = heads.reshape(-1), relations.reshape(-1), tails.reshape(-1)
-    batch = max(1, _FLOATS_AT_ONCE // model.score_function.entity_width)
-    scores = [
-        model.score_triples(*(ids[start : start + batch] for ids in columns)).numpy()
-        for start in progress(range(0, heads.size, batch), "Calibrating")
-    ]
-    found = np.concatenate(scores).astype(np.float64).reshape(heads.shape)
-    if not np.isfinite(found).all():
-        raise DataError("Expected finite scores, received NaN or infinite ones.")
-    return found
+    columns = with_negatives(graph, split, np.arange(len(triples)), NUM_NEGATIVES, SEED)
+    shape = columns[0].shape
+    flat = np.stack([column.reshape(-1) for column in columns], axis=1)
+    return finite_scores(model, flat, progress).astype(np.float64).reshape(shape)
 
 
 def cross_validate(scores: np.ndarray, relations: np.ndarray, num_relations: int) -> dict[str, Any]:
@@ -121,38 +120,6 @@ def cross_validate(scores: np.ndarray, relations: np.ndarray, num_relations: int
         "logistic": reliability.quality(platt.logistic(scores)),
         "calibrated": reliability.quality(calibrated),
     }
-
-
-def with_negatives(
-    graph: Graph, split: str, rows: np.ndarray, num_negatives: int, seed: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns triples and their negatives.
-
-    Args:
-        graph: The graph.
-        split: The split of the triples.
-        rows: `[n]`, their positions in it.
-        num_negatives: Negatives of each.
-        seed: Of the drawing.
-
-    Returns:
-        Heads, relations and tails, each `[n, 1 + num_negatives]`, the positive first.
-
-    Raises:
-        DataError: A known triple can be corrupted at neither side.
-    """
-    first = sum(len(graph.split(name)) for name in SPLITS[: SPLITS.index(split)])
-    corruption = Corruption(graph, "uniform", "known")
-    sides, entities = np.random.default_rng(seed).random((2, len(rows), num_negatives))
-    corrupted, tail_corrupted = (
-        drawn.numpy() for drawn in corruption.corrupt(first + rows, sides, entities)
-    )
-    heads, relations, tails = (column[:, np.newaxis] for column in graph.split(split)[rows].T)
-    return (
-        np.concatenate([heads, np.where(tail_corrupted, heads, corrupted)], axis=1),
-        np.tile(relations, (1, 1 + num_negatives)),
-        np.concatenate([tails, np.where(tail_corrupted, corrupted, tails)], axis=1),
-    )
 
 
 def _fit_or_note(trained: Run) -> Fitted | None:

@@ -69,6 +69,16 @@ class TripleScore:
 
 
 @dataclasses.dataclass(frozen=True)
+class Classification:
+    """Whether a triple scores at least the threshold of its relation; None if not "OK"."""
+
+    status: str
+    is_true: bool | None
+    score: float | None
+    threshold: float | None
+
+
+@dataclasses.dataclass(frozen=True)
 class Rank:
     """The filtered rank, 1 at best, .5 where scores are equal; None if `status` is not "OK"."""
 
@@ -137,6 +147,12 @@ class Client:
         columns = {"score": _is_number, "probability": _is_probability}
         rows = self._ask_triples("score_triples", triples, columns)
         return [TripleScore(**row) for row in rows]
+
+    def classify_triples(self, triples: Iterable[tuple[str, str, str]]) -> list[Classification]:
+        """Returns whether each (head, relation, tail) is classified as true."""
+        columns = {"is_true": _is_bool, "score": _is_number, "threshold": _is_number}
+        rows = self._ask_triples("classify_triples", triples, columns)
+        return [Classification(**row) for row in rows]
 
     def rank_tails(self, triples: Iterable[tuple[str, str, str]]) -> list[Rank]:
         """Returns the rank of the tail of each triple among the tails that are not known."""
@@ -254,6 +270,10 @@ def _list_of(check: Check, most: int) -> Check:
 
 def _is_string(value: Any) -> bool:
     return type(value) is str
+
+
+def _is_bool(value: Any) -> bool:
+    return type(value) is bool
 
 
 def _is_number(value: Any) -> bool:

@@ -26,12 +26,13 @@ def main() -> None:
     """Translates the flags."""
     import_tensorflow()
     from quatre_tf.runs.run import load_run
-    from saved_models.calibrating import calibration_of
+    from saved_models.calibrating import calibration_of, thresholds_of
     from saved_models.scorer import build_scorer
     from saved_models.versions import export_scorer
 
     trained = load_run(_RUN_DIR.value)
-    scorer = build_scorer(trained.model, trained.graph, calibration_of(trained))
+    calibrated = calibration_of(trained), thresholds_of(trained)
+    scorer = build_scorer(trained.model, trained.graph, *calibrated)
     print(f"Exported {export_scorer(scorer, _OUTPUT.value, _VERSION.value)}")
 
 

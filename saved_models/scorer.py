@@ -53,6 +53,8 @@ class Scorer(tf.Module):
         heads: What is known of the heads of (relation, tail).
         calibration: Turns scores into probabilities; None: the logistic function does. In a
             reciprocal model a probability always belongs to the score of `score_triples`.
+        thresholds: `[num_relations]` float32, the lowest score of a true triple of each relation;
+            None: 0.
 
     Raises:
         DataError: A table holds NaN or infinite values.
@@ -65,6 +67,7 @@ class Scorer(tf.Module):
         tails: AnswerTable,
         heads: AnswerTable,
         calibration: Calibration | None = None,
+        thresholds: np.ndarray | None = None,
     ):
         super().__init__(name="scorer")
         function = model.score_function
@@ -95,6 +98,9 @@ class Scorer(tf.Module):
             self._head_similarity = EnumeratedHeads(function, self._shared_weights)
         self._names, self._tails, self._heads = names, tails, heads
         self._calibration = calibration
+        if thresholds is None:
+            thresholds = np.zeros(model.num_relations, np.float32)
+        self._thresholds = tf.Variable(thresholds, trainable=False, name="thresholds")
 
     @tf.function(input_signature=[_HEAD, _RELATION, *_OPTIONS], autograph=False)
     def predict_tails(
@@ -141,6 +147,17 @@ class Scorer(tf.Module):
         heads, relations, tails, status = self._resolve(head=head, relation=relation, tail=tail)
         score = self._scores(heads, relations, tails)
         return _answer(status, score=score, probability=self._probabilities(score, relations))
+
+    @tf.function(input_signature=[_HEAD, _RELATION, _TAIL], autograph=False)
+    def classify_triples(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
+        """Returns `is_true`, `score`, `threshold` and `status`, all `[batch]`.
+
+        A triple is true if its score is at least the threshold of its relation.
+        """
+        heads, relations, tails, status = self._resolve(head=head, relation=relation, tail=tail)
+        score = self._scores(heads, relations, tails)
+        threshold = tf.gather(self._thresholds.read_value(), relations)
+        return _answer(status, is_true=score >= threshold, score=score, threshold=threshold)
 
     @tf.function(input_signature=[_HEAD, _RELATION, _TAIL], autograph=False)
     def rank_tails(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
@@ -280,13 +297,19 @@ class Scorer(tf.Module):
         return _answer(status, rank=tf.cast(ranks, tf.float32))
 
 
-def build_scorer(model: KGEModel, graph: Graph, calibration: Calibration | None = None) -> Scorer:
+def build_scorer(
+    model: KGEModel,
+    graph: Graph,
+    calibration: Calibration | None = None,
+    thresholds: np.ndarray | None = None,
+) -> Scorer:
     """Returns the scorer of a trained model; its filter holds all known triples of the graph.
 
     Args:
         model: The model.
         graph: The graph that it was trained on.
         calibration: See `Scorer`.
+        thresholds: See `Scorer`.
 
     Raises:
         DataError: The model holds NaN or infinite values.
@@ -298,6 +321,7 @@ def build_scorer(model: KGEModel, graph: Graph, calibration: Calibration | None 
         _answer_table(graph, "tail"),
         _answer_table(graph, "head"),
         calibration,
+        thresholds,
     )
 
 

@@ -86,6 +86,7 @@ def signatures(scorer: Scorer) -> dict[str, Any]:
         "predict_tails": predict_tails,
         "predict_heads": predict_heads,
         "score_triples": scorer.score_triples,
+        "classify_triples": scorer.classify_triples,
         "rank_tails": scorer.rank_tails,
         "rank_heads": scorer.rank_heads,
     }

@@ -66,7 +66,7 @@ def number_as_json(number):
 
 
 def json_from_array(array):
-    write = bytes.decode if array.dtype == object else number_as_json
+    write = {"O": bytes.decode, "b": bool}.get(array.dtype.kind, number_as_json)
     return np.vectorize(write, otypes=[object])(array).tolist()
 
 

@@ -51,12 +51,13 @@ class Row(NamedTuple):
     Attributes:
         split: The split that was ranked.
         tie_policy: How equal scores count.
-        candidates: The candidate set; empty if the figure depends on none.
+        candidates: The candidate set; empty if the figure depends on none. Of a classification, one
+            of `quatre_tf.classification.evaluating.NEGATIVES`.
         side: `"both"`, `"head"` or `"tail"`: the side that was predicted; empty as above.
         num_triples: Triples that the figure is about.
         metric: One of `METRICS`; `"amri"`, the adjusted mean rank index; or
             `"unseen_answers"`, see `quatre_tf.data.candidate_sets.unseen_answers`. Comparisons of
-            models add costs.
+            models add costs; `quatre_tf.classification.evaluating` has its own.
         value: The figure; hits are fractions.
         low: Low end of the 95 % interval; None: no interval was computed.
         high: High end of it.

@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from quatre_tf import Graph, Run
+from quatre_tf.classification import examples
 from quatre_tf.errors import DataError
-from saved_models import calibrating
 from saved_models.calibrating import (
     calibrate,
     calibration_of,
@@ -67,7 +67,7 @@ def test_scores_are_the_same_however_they_are_batched(model, graph, monkeypatch)
     whole = labelled_scores(model, graph, "valid")
     np.testing.assert_array_equal(labelled_scores(model, graph, "valid"), whole)
     width = model.score_function.entity_width
-    monkeypatch.setattr(calibrating, "_FLOATS_AT_ONCE", 7 * width)
+    monkeypatch.setattr(examples, "_FLOATS_AT_ONCE", 7 * width)
     np.testing.assert_allclose(labelled_scores(model, graph, "valid"), whole, atol=1e-5)
 
 

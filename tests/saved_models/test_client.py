@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from saved_models.client import Client, Prediction, Rank, TripleScore
+from saved_models.client import Classification, Client, Prediction, Rank, TripleScore
 from saved_models.rest import RestModel, ServingError
 from tests import commands
 from tests.server_double import Servable, serve_rest
@@ -76,6 +76,18 @@ def test_scores(client, direct):
     answers = client.score_triples(TRIPLES)
     assert [np.float32(answer.score) for answer in answers] == list(expected["score"])
     assert [np.float32(answer.probability) for answer in answers] == list(expected["probability"])
+
+
+def test_classes(client, direct):
+    expected = direct("classify_triples", **columns(TRIPLES, "head", "relation", "tail"))
+    answers = client.classify_triples(TRIPLES)
+    assert [answer.is_true for answer in answers] == expected["is_true"].tolist()
+    assert {False, True} == {answer.is_true for answer in answers}
+    for name in ("score", "threshold"):
+        numbers = [np.float32(getattr(answer, name)) for answer in answers]
+        assert numbers == list(expected[name])
+    unknown = client.classify_triples([("Atlantis", "is a", "100%")])
+    assert unknown == [Classification("UNKNOWN_HEAD", None, None, None)]
 
 
 @pytest.mark.parametrize("side", ["tails", "heads"])
@@ -274,6 +286,7 @@ UNFIT = {
     "labels": [None, [["universe", ""], ["", ""]]],
 }
 SCORED = {"status": ["OK"], "score": [1.5], "probability": [0.5]}
+CLASSIFIED = {"status": ["OK"], "is_true": [True], "score": [1.5], "threshold": [0.5]}
 RANKS = (0, 0.5, -1, None, "1", [1.0], float("nan"), float("inf"))
 UNFIT_ANSWERS = [
     *(("predict_tails", PREDICTIONS | {name: unfit}) for name in UNFIT for unfit in UNFIT[name]),
@@ -281,6 +294,8 @@ UNFIT_ANSWERS = [
     ("score_triples", SCORED | {"score": [float("-inf")]}),
     ("score_triples", SCORED | {"score": [None]}),
     ("score_triples", SCORED | {"probability": [2]}),
+    *(("classify_triples", CLASSIFIED | {"is_true": [odd]}) for odd in (1, "true", None)),
+    ("classify_triples", CLASSIFIED | {"threshold": [None]}),
     *(("rank_tails", outputs) for outputs in (None, [], "OK", 7, [["OK"]])),
 ]
 

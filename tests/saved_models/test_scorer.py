@@ -161,7 +161,10 @@ TAILS = ["日本", "100%", "100%", "Atlantis", "El Dorado", "100%", "%0D", "%0D"
 STATUS = ["OK", "UNKNOWN_HEAD", "UNKNOWN_RELATION", "UNKNOWN_HEAD"]
 
 
-@pytest.mark.parametrize("signature", ["score_triples", "rank_tails", "rank_heads"])
+TRIPLE_SIGNATURES = ["score_triples", "classify_triples", "rank_tails", "rank_heads"]
+
+
+@pytest.mark.parametrize("signature", TRIPLE_SIGNATURES)
 def test_status_of_triples(ask, signature):
     answer = ask(signature, head=HEADS, relation=RELATIONS, tail=TAILS)
     expected = [*STATUS, "UNKNOWN_TAIL", "UNKNOWN_HEAD", "UNKNOWN_HEAD", "UNKNOWN_HEAD"]
@@ -262,6 +265,23 @@ def test_calibrated_probabilities(model, graph, truth):
     logits = slopes * np.where(exhausted, 0, answer["scores"]) + intercepts
     expected = np.where(exhausted, 0, 1 / (1 + np.exp(-logits)))
     np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-4)
+
+
+def test_classes(model, graph, truth):
+    scores, relations = truth.scores[tuple(truth.triples.T)], truth.triples[:, 1]
+    # Relation 0 splits its triples; of the others, all are true, and none.
+    thresholds = np.array([np.median(scores[relations == 0]), -1e9, 1e9], np.float32)
+    assert set(relations) == {0, 1, 2}
+    scorer = build_scorer(model, graph, thresholds=thresholds)
+    answer = scorer.classify_triples(**truth.names(truth.triples))
+    np.testing.assert_array_equal(answer["threshold"], thresholds[relations])
+    np.testing.assert_allclose(answer["score"], scores, rtol=1e-4, atol=1e-4)
+    is_clear = np.abs(scores - thresholds[relations]) > 1e-3
+    expected = scores >= thresholds[relations]
+    assert set(expected[is_clear & (relations == 0)]) == {False, True}
+    np.testing.assert_array_equal(answer["is_true"].numpy()[is_clear], expected[is_clear])
+    plain = build_scorer(model, graph)
+    assert not np.any(plain.classify_triples(**truth.names(truth.triples))["threshold"])
 
 
 def test_without_labels_there_is_no_output_for_them(model, graph):

@@ -108,12 +108,28 @@ def test_fit_and_evaluate_print_nothing_but_their_lines(family, tmp_path):
     assert evaluated.metrics(side="head") == tested.metrics(side="head")
     assert "Type constraint from train only" in out
 
+    code, out = commands.run(*evaluate[1:], "--task=classification")
+    assert code == 0
+    assert "Triple classification, test split: 16 triples" in out
+    assert "drawn at random" in out
+    assert re.search(r"^sibling_of \(\d+\) ", out, re.MULTILINE)
 
-def test_unknown_candidate_sets_are_refused_before_tensorflow(tmp_path):
-    flags = [f"--run_dir={tmp_path}", "--candidates=all,typed"]
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            ["--candidates=all,typed"],
+            "Unknown candidate set 'typed' in --candidates. "
+            "Available: all, type_constrained, train_type_constrained.",
+        ),
+        (
+            ["--task=classification", "--compare_run_dir=x"],
+            "--task=classification does not use --compare_run_dir. Leave it out.",
+        ),
+    ],
+)
+def test_flags_are_refused_before_tensorflow(tmp_path, flags, message):
+    flags = [f"--run_dir={tmp_path}", *flags]
     code, _, err = commands.launch_without(HEAVY, "trainers.evaluate", *flags)
-    assert code == 1
-    assert err == (
-        "error: Unknown candidate set 'typed' in --candidates. "
-        "Available: all, type_constrained, train_type_constrained.\n"
-    )
+    assert (code, err) == (1, f"error: {message}\n")

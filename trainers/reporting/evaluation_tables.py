@@ -15,8 +15,8 @@ CANDIDATE_TITLES = {
     "type_constrained": "Type constraint, all splits",
     "train_type_constrained": "Type constraint, train",
 }
-_MAX_RELATIONS = 20
-_WIDEST_NAME = 48
+MAX_RELATIONS = 20
+WIDEST_NAME = 48
 _CATEGORY_SOURCES = {"category": "all splits, as in the paper", "train_category": "train"}
 Lines = Mapping[str, Mapping[str, Any]]
 _SIDES = {title: {"side": side} for side, title in SIDE_TITLES.items()}
@@ -90,7 +90,7 @@ def relations(results: Results) -> Iterator[Table]:
     """Yields MRR and Hits@10 of the most frequent relations, without intervals."""
     candidates = results.candidates[0]
     sizes = results.groups("relation")
-    shown = shorten(list(sizes)[:_MAX_RELATIONS], _WIDEST_NAME)
+    shown = shorten(list(sizes)[:MAX_RELATIONS], WIDEST_NAME)
     columns = [(side, metric) for side in SIDE_TITLES for metric in ("mrr", "hits@10")]
     rows = []
     for name, short in shown.items():

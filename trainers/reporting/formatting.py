@@ -12,6 +12,12 @@ TITLES = {
     "parameters": "parameters",
     "floats_per_entity": "floats per entity",
     "minutes": "minutes",
+    "accuracy": "accuracy",
+    "f1": "F1",
+    "precision": "precision",
+    "recall": "recall",
+    "roc_auc": "ROC AUC",
+    "average_precision": "average precision",
 }
 # Of charts, and of the metric that chooses the best weights.
 LONG_TITLES = {"mrr": "MRR", "hits@10": "Hits@10"}

@@ -23,7 +23,7 @@ from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
 from quatre_tf.runs.best_model import load_model
 from quatre_tf.runs.run import Run
-from saved_models.calibrating import calibrate
+from saved_models.calibrating import calibrate, thresholds_of
 from saved_models.scorer import build_scorer
 from saved_models.storage import writing
 from saved_models.versions import export_scorer
@@ -272,8 +272,8 @@ def _finish(session: _Session) -> Results:
     print(f"\n{as_text(overall(results))}\n")
     trained = Run(model, graph, run.path)
     write_final_summaries(run, trained, results)
-    calibration = calibrate(trained)
-    exported = export_scorer(build_scorer(model, graph, calibration), run.saved_model)
+    scorer = build_scorer(model, graph, calibrate(trained), thresholds_of(trained))
+    exported = export_scorer(scorer, run.saved_model)
     # Last: a run that has it is complete.
     write_text(run.test_metrics_file, results.to_json())
     print(f"Test metrics: {run.test_metrics_file}")

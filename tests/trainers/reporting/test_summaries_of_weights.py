@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from quatre_tf import Evaluator, Graph, QuatRE
+from quatre_tf.classification.examples import with_negatives
 from quatre_tf.errors import DataError
-from saved_models.calibrating import with_negatives
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from tests.trainers.reporting.summary_events import read_tensors
 from trainers.reporting.tensorboard import table_norms

@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.classification.examples import with_negatives
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.layers.relation_rotations import RelationRotations
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.breakdowns import Breakdowns
 from quatre_tf.ranking.split_ranks import SplitRanks
-from saved_models.calibrating import with_negatives
 from trainers.reporting.tensorboard import table_norms
 from trainers.training.config import TrainConfig
 

@@ -1,0 +1,1 @@
+"""Triple classification: which of given triples are true."""

@@ -1,0 +1,88 @@
+"""Evaluation of triple classification."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from quatre_tf.classification.examples import examples_of, finite_scores
+from quatre_tf.classification.figures import LEVELS, Figure, curve_figures, threshold_figures
+from quatre_tf.classification.thresholds import Thresholds, fit_thresholds
+from quatre_tf.data.graph import Graph
+from quatre_tf.model import KGEModel
+from quatre_tf.ranking.results import Results, Row
+from quatre_tf.ranking.tile_runner import Progress, without_progress
+
+# Where the false triples are from: of the data set, or drawn, which makes them easier.
+NEGATIVES = ("checked_negatives", "drawn_negatives")
+# What the curves are read off by.
+_LEVEL_OF = {"roc": "false_positive_rate", "precision_recall": "recall"}
+
+
+def validation_thresholds(
+    model: KGEModel, graph: Graph, progress: Progress = without_progress
+) -> Thresholds:
+    """Returns the thresholds that classify most triples of the validation split correctly.
+
+    Raises:
+        DataError: See `examples_of` and `finite_scores`.
+    """
+    examples = examples_of(graph, "valid")
+    scores = finite_scores(model, examples.triples, progress)
+    relations = examples.triples[:, 1]
+    return fit_thresholds(scores, examples.labels, relations, graph.num_relations)
+
+
+def evaluate_classification(
+    model: KGEModel,
+    graph: Graph,
+    split: str = "test",
+    *,
+    seed: int = 1,
+    progress: Progress = without_progress,
+) -> Results:
+    """Classifies the triples of a split with the thresholds of the validation split.
+
+    Args:
+        model: The model.
+        graph: The graph that it was trained on.
+        split: `"train"`, `"valid"` or `"test"`. The thresholds were chosen on `"valid"`.
+        seed: Seed of the resamples.
+        progress: See `quatre_tf.ranking.evaluator.Evaluator`.
+
+    Returns:
+        Accuracy, F1, precision, recall, ROC AUC and average precision with 95 % bootstrap
+        intervals, for the split and by relation; the ROC and precision-recall curves as rows by
+        level. A relation without true or without false triples has no ROC AUC and no average
+        precision. The column `candidates` is one of `NEGATIVES`.
+
+    Raises:
+        DataError: See `examples_of` and `finite_scores`.
+    """
+    thresholds = validation_thresholds(model, graph, progress)
+    examples = examples_of(graph, split)
+    scores = finite_scores(model, examples.triples, progress)
+    relations = examples.triples[:, 1]
+    predicted = thresholds.classify(scores, relations)
+    negatives = NEGATIVES[0 if examples.checked else 1]
+
+    def rows_of(chosen: np.ndarray, relation: str = "") -> Iterator[Row]:
+        place = (split, "", negatives, "", int(chosen.sum()))
+        group = ("relation", relation) if relation else ("", "")
+        labels = examples.labels[chosen]
+        figures = threshold_figures(labels, predicted[chosen], seed)
+        curves: dict[str, list[Figure]] = {}
+        if 0 < labels.sum() < len(labels):
+            areas, curves = curve_figures(labels, scores[chosen], seed)
+            figures |= areas
+        for name, figure in figures.items():
+            yield Row(*place, name, *figure, *group)
+        for name, by_level in curves.items() if not relation else ():
+            for level, figure in zip(LEVELS, by_level, strict=True):
+                yield Row(*place, name, *figure, _LEVEL_OF[name], f"{level:.2f}")
+
+    rows = list(rows_of(np.ones(len(scores), bool)))
+    frequency = np.bincount(relations, minlength=graph.num_relations)
+    for relation in np.argsort(-frequency, kind="stable"):
+        if frequency[relation]:
+            rows += rows_of(relations == relation, str(graph.relations.names[relation]))
+    return Results(split, len(scores), "", tuple(rows))
