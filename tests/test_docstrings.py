@@ -7,6 +7,7 @@ import pkgutil
 
 import pytest
 
+from examples import openke_to_names
 from tests.documents import PAGES, ROOT, blocks
 
 PACKAGES = ("quatre_tf", "datasets", "saved_models", "trainers")
@@ -45,22 +46,23 @@ def test_sessions_of_pages(block):
     _run(doctest.DocTestParser().get_doctest(block.text, {}, str(block), str(block.page), 0))
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """The working folder of blocks of Python, with a graph as OpenKE writes it."""
-    source = tmp_path / "openke" / "umls"
-    source.mkdir(parents=True)
+def test_conversion_of_openke(tmp_path):
+    source, target = tmp_path / "openke", tmp_path / "data" / "umls"
+    source.mkdir()
     (source / "entity2id.txt").write_text("3\nacquired abnormality\t1\nvirus\t0\ncell\t2\n")
     (source / "relation2id.txt").write_text("2\naffects\t0\nis a\t1\n")
     # The number of lines, then head, tail, relation.
     for split, line in (("train", "0 2 0"), ("valid", "1 2 1"), ("test", "2 0 1")):
         (source / f"{split}2id.txt").write_text(f"1\n{line}\n")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    openke_to_names.convert(source, target)
+    assert (target / "train.txt").read_text() == "virus\taffects\tcell\n"
+    assert (target / "valid.txt").read_text() == "acquired abnormality\tis a\tcell\n"
+    assert (target / "test.txt").read_text() == "cell\tis a\tvirus\n"
 
 
 @pytest.mark.parametrize("block", PYTHON, ids=str)
-def test_python_of_pages(block, folder):
+def test_python_of_pages(block, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     if block.mark.startswith("run by "):
         test = ROOT / block.mark.removeprefix("run by ")
         assert block.page.name in test.read_text(encoding="utf-8")

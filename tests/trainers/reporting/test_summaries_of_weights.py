@@ -7,8 +7,6 @@ import pytest
 import tensorflow as tf
 
 from quatre_tf import Evaluator, Graph, QuatRE
-from quatre_tf.classification.examples import with_negatives
-from quatre_tf.errors import DataError
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from tests.trainers.reporting.summary_events import read_tensors
 from trainers.reporting.tensorboard import table_norms
@@ -69,24 +67,9 @@ def test_rotation_angles():
     np.testing.assert_allclose(angles[:, 0], [0, math.pi / 2, 3 * math.pi / 4], rtol=1e-6)
 
 
-def test_corrupted_triples_are_unknown():
-    """Only c can stand for b in (a, r, b), and only b for a: a, b and c, b are known."""
-    train = [("a", "r", "a"), ("c", "r", "b")]
-    seen = set()
-    for seed in range(20):
-        graph = graph_of(train, [("a", "r", "b")])
-        columns = with_negatives(graph, "valid", np.array([0]), 1, seed)
-        true, corrupted = zip(*(ids[0].tolist() for ids in columns), strict=True)
-        assert true == (0, 0, 1)
-        seen.add(corrupted)
-    assert seen == {(0, 0, 2), (1, 0, 1)}
-
-
 def test_graph_that_knows_everything_is_named(tmp_path, capsys):
     train = [("a", "r", "a"), ("b", "r", "b"), ("b", "r", "a")]
     graph = graph_of(train, [("a", "r", "b")])
-    with pytest.raises(DataError, match="cannot be"):
-        with_negatives(graph, "valid", np.array([0]), 1, seed=1)
     ValidationSummaries(TrainConfig("g", embedding_dim=1), graph)
     assert "No scores of corrupted triples in TensorBoard" in capsys.readouterr().err
 
