@@ -13,7 +13,7 @@ from quatre_tf.ranking.results import Results, Row
 from quatre_tf.ranking.tile_runner import Progress, without_progress
 
 # Where the false triples are from: of the data set, or drawn, which makes them easier.
-NEGATIVES = ("checked_negatives", "drawn_negatives")
+NEGATIVE_SOURCES = ("checked_negatives", "drawn_negatives")
 # What the curves are read off by.
 _LEVEL_OF = {"roc": "false_positive_rate", "precision_recall": "recall"}
 
@@ -53,7 +53,7 @@ def evaluate_classification(
         Accuracy, F1, precision, recall, ROC AUC and average precision with 95 % bootstrap
         intervals, for the split and by relation; the ROC and precision-recall curves as rows by
         level. A relation without true or without false triples has no ROC AUC and no average
-        precision. The column `candidates` is one of `NEGATIVES`.
+        precision. The column `candidates` is one of `NEGATIVE_SOURCES`.
 
     Raises:
         DataError: See `examples_of` and `finite_scores`.
@@ -63,7 +63,7 @@ def evaluate_classification(
     scores = finite_scores(model, examples.triples, progress)
     relations = examples.triples[:, 1]
     predicted = thresholds.classify(scores, relations)
-    negatives = NEGATIVES[0 if examples.checked else 1]
+    negatives = NEGATIVE_SOURCES[0 if examples.checked else 1]
 
     def rows_of(chosen: np.ndarray, relation: str = "") -> Iterator[Row]:
         place = (split, "", negatives, "", int(chosen.sum()))

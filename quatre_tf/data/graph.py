@@ -55,7 +55,6 @@ class Graph:
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     negatives: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
     folder: pathlib.Path | None = None
-    negatives: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
     _indexes: dict[tuple[str, str], KnownTriples] = dataclasses.field(
         default_factory=dict, init=False, repr=False
     )

@@ -52,7 +52,7 @@ class Row(NamedTuple):
         split: The split that was ranked.
         tie_policy: How equal scores count.
         candidates: The candidate set; empty if the figure depends on none. Of a classification, one
-            of `quatre_tf.classification.evaluating.NEGATIVES`.
+            of `quatre_tf.classification.evaluating.NEGATIVE_SOURCES`.
         side: `"both"`, `"head"` or `"tail"`: the side that was predicted; empty as above.
         num_triples: Triples that the figure is about.
         metric: One of `METRICS`; `"amri"`, the adjusted mean rank index; or
