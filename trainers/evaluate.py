@@ -46,9 +46,10 @@ def main() -> None:
     from quatre_tf.classification.evaluating import evaluate_classification
     from quatre_tf.ranking.evaluation import Options, evaluate_runs
     from quatre_tf.runs.run import load_run
-    from trainers.reporting.classification_tables import whole_classification
-    from trainers.reporting.evaluation_tables import whole_evaluation
+    from trainers.reporting.classification_tables import classification_tables
+    from trainers.reporting.evaluation_tables import evaluation_tables
     from trainers.reporting.formatting import peak_memory
+    from trainers.reporting.rendering import as_text
 
     names = filter(None, (_RUN_DIR.value, _COMPARE_RUN_DIR.value))
     runs = {name: load_run(name) for name in names}
@@ -57,11 +58,11 @@ def main() -> None:
         results = evaluate_classification(
             run.model, run.graph, _SPLIT.value, seed=_SEED.value, progress=progress
         )
-        tables = whole_classification
+        tables = classification_tables(results)
     else:
         options = Options(_SPLIT.value, _TIE_POLICY.value, candidates, _SEED.value, progress)
         results = evaluate_runs(runs, options, _COMPARE_RUN_DIR.value)
-        tables = whole_evaluation
+        tables = evaluation_tables(results)
     try:
         # First, because a reader of what is printed may leave early.
         if _OUTPUT.value:
@@ -69,7 +70,7 @@ def main() -> None:
                 file.write(results.to_json())
     finally:
         # Whatever became of the file: the evaluation took its time.
-        print(tables(results))
+        print("\n\n".join(map(as_text, tables)))
         print(peak_memory())
 
 

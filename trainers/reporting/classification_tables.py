@@ -3,7 +3,7 @@
 from quatre_tf.ranking.results import Results
 from trainers.reporting.evaluation_tables import MAX_RELATIONS, WIDEST_NAME, table_of
 from trainers.reporting.formatting import shorten
-from trainers.reporting.rendering import as_text
+from trainers.reporting.rendering import Table
 
 _METRICS = ("accuracy", "f1", "precision", "recall", "roc_auc", "average_precision")
 _NEGATIVES = {
@@ -13,7 +13,7 @@ _NEGATIVES = {
 }
 
 
-def whole_classification(results: Results) -> str:
+def classification_tables(results: Results) -> list[Table]:
     """Returns the figures of the split and of its most frequent relations."""
     (negatives,) = results.candidates
     place = {"candidates": negatives, "side": ""}
@@ -22,7 +22,6 @@ def whole_classification(results: Results) -> str:
         f"bootstrap intervals.\n{_NEGATIVES[negatives]}\nThresholds by relation are from the "
         "validation split."
     )
-    tables = [table_of(results, title, {"": place}, {"all": {}}, _METRICS)]
     sizes = results.groups("relation")
     shown = shorten(list(sizes)[:MAX_RELATIONS], WIDEST_NAME)
     lines = {
@@ -30,5 +29,7 @@ def whole_classification(results: Results) -> str:
         for name, short in shown.items()
     }
     more = f", the {len(shown)} most frequent of {len(sizes)}" if len(shown) < len(sizes) else ""
-    tables.append(table_of(results, f"By relation{more}", {"": place}, lines, _METRICS))
-    return "\n\n".join(map(as_text, tables))
+    return [
+        table_of(results, title, {"": place}, {"all": {}}, _METRICS),
+        table_of(results, f"By relation{more}", {"": place}, lines, _METRICS),
+    ]

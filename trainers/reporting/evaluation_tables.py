@@ -8,7 +8,7 @@ from typing import Any
 
 from quatre_tf.ranking.results import AMRI, METRICS, UNSEEN_ANSWERS, Results, Row
 from trainers.reporting.formatting import SIDE_TITLES, TITLES, metric_cell, shorten
-from trainers.reporting.rendering import Table, as_text
+from trainers.reporting.rendering import Table
 
 CANDIDATE_TITLES = {
     "all": "All entities",
@@ -22,9 +22,9 @@ Lines = Mapping[str, Mapping[str, Any]]
 _SIDES = {title: {"side": side} for side, title in SIDE_TITLES.items()}
 
 
-def whole_evaluation(results: Results) -> str:
+def evaluation_tables(results: Results) -> list[Table]:
     """Returns all tables of an evaluation that fit on a few screens."""
-    tables = [
+    return [
         overall(results),
         *tie_policies(results),
         *comparison(results),
@@ -32,7 +32,6 @@ def whole_evaluation(results: Results) -> str:
         *relations(results),
         unseen_entities(results),
     ]
-    return "\n\n".join(map(as_text, tables))
 
 
 def overall(results: Results) -> Table:

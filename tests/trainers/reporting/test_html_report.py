@@ -94,14 +94,22 @@ def test_report_of_two_runs_is_self_contained(nasty_graph, config, tmp_path, eva
     assert not re.search(r"https?:|src=(?!\"data:)|url\(|@import", text)
     assert {tag for tag, _ in page.elements}.isdisjoint({"script", "link", "iframe", "object"})
     images = [attributes for tag, attributes in page.elements if tag == "img"]
-    assert len(images) == 6
+    assert len(images) == 7
     assert all(image["alt"] and image["src"].startswith("data:image/png;") for image in images)
     # As text and nowhere as an element.
     assert NASTY in page.text
     assert "b" not in {tag for tag, _ in page.elements}
     # The pictures are small and not blank.
     pictures = sorted(written.parent.glob("*.png"))
-    expected = ["categories", "curves", "entity_map", "overall", "relations", "reliability"]
+    expected = [
+        "categories",
+        "classification",
+        "curves",
+        "entity_map",
+        "overall",
+        "relations",
+        "reliability",
+    ]
     assert [picture.stem for picture in pictures] == expected
     for picture in pictures:
         with Image.open(picture) as image:

@@ -15,6 +15,7 @@ from trainers.reporting import evaluation_tables as tables
 from trainers.reporting.formatting import SIDE_TITLES, shorten
 from trainers.reporting.html_report import page, reliability
 from trainers.reporting.html_report.charts import draw_metrics
+from trainers.reporting.html_report.classification import PARTS, classification
 from trainers.reporting.html_report.curves import draw_curves
 from trainers.reporting.html_report.entity_map import (
     check_relations,
@@ -36,7 +37,7 @@ PAGE = "index.html"
 # What a report may write. Files of an earlier one that this one does not have are removed.
 _FILES = (
     *("overall.png", "categories.png", "relations.png", "curves.png", "entity_map.png"),
-    *("results.csv", "curves.csv", "entity_map.csv", *reliability.PARTS, PAGE),
+    *("results.csv", "curves.csv", "entity_map.csv", *reliability.PARTS, *PARTS, PAGE),
 )
 _MAX_RELATIONS = 25
 
@@ -98,6 +99,7 @@ def _sections(
         _relations(results, output),
         page.section("Triples with unseen entities", as_html(tables.unseen_entities(results))),
         reliability.probabilities(trained, output),
+        classification(trained, output),
         curves,
         _entity_map(first, trained[first], relations, output),
     ]
