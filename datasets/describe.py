@@ -10,7 +10,7 @@ from absl import flags
 from datasets import catalog
 from datasets.data_flags import DataFlags
 from datasets.program import import_tensorflow, run_program
-from datasets.published.benchmarks import BENCHMARKS
+from datasets.published.benchmarks import BENCHMARKS, Benchmark
 from quatre_tf.atomic_files import output_file
 
 _DATA = DataFlags()
@@ -27,11 +27,18 @@ def main() -> None:
 
     graph = catalog.load(dataset, **_DATA.given())
     facts = describe(graph)
+    if dataset in BENCHMARKS:
+        facts |= _source(BENCHMARKS[dataset])
     as_json = json.dumps(facts, indent=2)
     print(as_json if _FORMAT.value == "json" else description_text(facts))
     if _OUTPUT.value:
         with output_file(_OUTPUT.value) as file:
             file.write(as_json + "\n")
+
+
+def _source(benchmark: Benchmark) -> dict[str, str]:
+    names = ("description", "homepage", "licence", "citation")
+    return {name: getattr(benchmark, name) for name in names}
 
 
 if __name__ == "__main__":

@@ -31,3 +31,13 @@ def test_prepare_and_describe(tmp_path):
     assert facts == json.loads(pathlib.Path(f"{out}.json").read_text())
     report = json.loads((out / "report.json").read_text())
     assert facts == {key: value for key, value in report.items() if key != "preparation"}
+
+
+def test_describe_tells_where_a_benchmark_is_from(archive_dir, tmp_path):
+    flags = ["--dataset=nations", f"--manual_dir={archive_dir}", f"--data_dir={tmp_path}"]
+    code, printed = commands.run("datasets.describe", *flags)
+    assert code == 0
+    assert "\nhttps://github.com/TimDettmers/ConvE\nLicence: not stated" in printed
+    assert "@inproceedings{kemp2006learning," in printed
+    code, printed = commands.run("datasets.describe", *flags, "--format=json")
+    assert json.loads(printed)["licence"] == "not stated by its publishers"
