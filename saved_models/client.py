@@ -11,6 +11,7 @@ signature, so that another model or another server under the same address is an 
 
 import dataclasses
 import math
+import re
 import reprlib
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from saved_models.rest import Inputs, RestModel, ServingError, Signature
 
 __all__ = [
     "Candidate",
+    "Classification",
     "Client",
     "Prediction",
     "Rank",
@@ -29,6 +31,7 @@ __all__ = [
 ]
 
 _STATUSES = ("OK", "UNKNOWN_HEAD", "UNKNOWN_RELATION", "UNKNOWN_TAIL")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _FLOAT32_MAX = 3.4028235e38
 # Whether a value may stand in the column of an output.
 Check = Callable[[Any], bool]
@@ -269,7 +272,8 @@ def _list_of(check: Check, most: int) -> Check:
 
 
 def _is_string(value: Any) -> bool:
-    return type(value) is str
+    # JSON can hold half of a surrogate pair, which is in no UTF-8 text.
+    return type(value) is str and not _SURROGATE.search(value)
 
 
 def _is_bool(value: Any) -> bool:
