@@ -53,9 +53,10 @@ def calibrate(trained: Run) -> Calibration | None:
 def thresholds_of(trained: Run) -> np.ndarray | None:
     """Returns the thresholds of `Scorer` from the validation split, or None as `calibration_of`."""
     try:
-        return validation_thresholds(trained.model, trained.graph, progress).relations
+        checked = "valid" in trained.graph.negatives
+        return validation_thresholds(trained.model, trained.graph, checked, progress).relations
     except DataError as error:
-        print(f"No calibrated thresholds: {error}", file=sys.stderr)
+        print(f"No thresholds, so all are 0: {error}", file=sys.stderr)
         return None
 
 

@@ -19,14 +19,20 @@ _LEVEL_OF = {"roc": "false_positive_rate", "precision_recall": "recall"}
 
 
 def validation_thresholds(
-    model: KGEModel, graph: Graph, progress: Progress = without_progress
+    model: KGEModel, graph: Graph, checked: bool, progress: Progress = without_progress
 ) -> Thresholds:
     """Returns the thresholds that classify most triples of the validation split correctly.
+
+    Args:
+        model: The model.
+        graph: The graph that it was trained on.
+        checked: See `examples_of`.
+        progress: See `quatre_tf.ranking.evaluator.Evaluator`.
 
     Raises:
         DataError: See `examples_of` and `finite_scores`.
     """
-    examples = examples_of(graph, "valid")
+    examples = examples_of(graph, "valid", checked)
     scores = finite_scores(model, examples.triples, progress)
     relations = examples.triples[:, 1]
     return fit_thresholds(scores, examples.labels, relations, graph.num_relations)
@@ -42,6 +48,8 @@ def evaluate_classification(
 ) -> Results:
     """Classifies the triples of a split with the thresholds of the validation split.
 
+    Both splits have false triples of one kind: those of the data set if there are any for both.
+
     Args:
         model: The model.
         graph: The graph that it was trained on.
@@ -50,35 +58,39 @@ def evaluate_classification(
         progress: See `quatre_tf.ranking.evaluator.Evaluator`.
 
     Returns:
-        Accuracy, F1, precision, recall, ROC AUC and average precision with 95 % bootstrap
-        intervals, for the split and by relation; the ROC and precision-recall curves as rows by
-        level. A relation without true or without false triples has no ROC AUC and no average
-        precision. The column `candidates` is one of `NEGATIVE_SOURCES`.
+        Accuracy, F1, precision, recall, ROC AUC and average precision of the split, with 95 %
+        bootstrap intervals, and by relation, without; the ROC and precision-recall curves as rows
+        by level. A relation without true or without false triples has its accuracy alone. The
+        column `candidates` is one of `NEGATIVE_SOURCES`.
 
     Raises:
         DataError: See `examples_of` and `finite_scores`.
     """
-    thresholds = validation_thresholds(model, graph, progress)
-    examples = examples_of(graph, split)
+    checked = {"valid", split} <= graph.negatives.keys()
+    thresholds = validation_thresholds(model, graph, checked, progress)
+    examples = examples_of(graph, split, checked)
     scores = finite_scores(model, examples.triples, progress)
     relations = examples.triples[:, 1]
     predicted = thresholds.classify(scores, relations)
-    negatives = NEGATIVE_SOURCES[0 if examples.checked else 1]
+    negatives = NEGATIVE_SOURCES[0 if checked else 1]
 
-    def rows_of(chosen: np.ndarray, relation: str = "") -> Iterator[Row]:
+    def rows_of(chosen: np.ndarray, relation: str | None = None) -> Iterator[Row]:
         place = (split, "", negatives, "", int(chosen.sum()))
-        group = ("relation", relation) if relation else ("", "")
+        group, resampling = (("", ""), seed) if relation is None else (("relation", relation), None)
         labels = examples.labels[chosen]
-        figures = threshold_figures(labels, predicted[chosen], seed)
+        figures = threshold_figures(labels, predicted[chosen], resampling)
         curves: dict[str, list[Figure]] = {}
         if 0 < labels.sum() < len(labels):
-            areas, curves = curve_figures(labels, scores[chosen], seed)
+            areas, curves = curve_figures(labels, scores[chosen], resampling)
             figures |= areas
+        else:
+            figures = {"accuracy": figures["accuracy"]}
         for name, figure in figures.items():
             yield Row(*place, name, *figure, *group)
-        for name, by_level in curves.items() if not relation else ():
-            for level, figure in zip(LEVELS, by_level, strict=True):
-                yield Row(*place, name, *figure, _LEVEL_OF[name], f"{level:.2f}")
+        if relation is None:
+            for name, by_level in curves.items():
+                for level, figure in zip(LEVELS, by_level, strict=True):
+                    yield Row(*place, name, *figure, _LEVEL_OF[name], f"{level:.2f}")
 
     rows = list(rows_of(np.ones(len(scores), bool)))
     frequency = np.bincount(relations, minlength=graph.num_relations)

@@ -11,7 +11,7 @@ from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.tile_runner import Progress, without_progress
 
-# Floats of gathered heads, and of tails, at once: 16 MB each.
+# Floats of gathered heads and relations at once: 16 MB.
 _FLOATS_AT_ONCE = 1 << 22
 
 
@@ -22,33 +22,36 @@ class Examples:
     Attributes:
         triples: `[n, 3]` ids.
         labels: `[n]` bool, whether they are true.
-        checked: Whether the false ones come with the data set; otherwise they were drawn.
     """
 
     triples: np.ndarray
     labels: np.ndarray
-    checked: bool
 
 
-def examples_of(graph: Graph, split: str, seed: int = 1) -> Examples:
+def examples_of(graph: Graph, split: str, checked: bool, seed: int = 1) -> Examples:
     """Returns the triples of a split and false ones.
 
-    The false ones are those of the data set (`Graph.negatives`). Without them, one is drawn for
-    each true triple: a coin chooses head or tail, and an entity takes its place, each with equal
-    probability that makes no known triple. Such triples are easier to recognize than real errors.
+    Args:
+        graph: The graph.
+        split: The split.
+        checked: Take the false ones from `Graph.negatives`. Otherwise one is drawn for each true
+            triple: a coin chooses head or tail, and an entity takes its place, each with equal
+            probability that makes no known triple. These are easier to recognize than real errors.
+        seed: Of the drawing.
 
     Raises:
         DataError: The split is unknown or has no triples, or a triple cannot be corrupted.
     """
-    true, false = graph.split(split), graph.negatives.get(split)
+    true = graph.split(split)
     if not len(true):
         raise DataError(f"The {split} split of {graph.name} has no triples.")
-    checked = false is not None
-    if false is None:
+    if checked:
+        false = graph.negatives[split]
+    else:
         columns = with_negatives(graph, split, np.arange(len(true)), 1, seed)
         false = np.stack([column[:, 1] for column in columns], axis=1)
     labels = np.repeat([True, False], [len(true), len(false)])
-    return Examples(np.concatenate([true, false]), labels, checked)
+    return Examples(np.concatenate([true, false]), labels)
 
 
 def with_negatives(
@@ -91,12 +94,15 @@ def finite_scores(
     Raises:
         DataError: A score is NaN or infinite.
     """
-    batch = max(1, _FLOATS_AT_ONCE // model.score_function.entity_width)
+    function = model.score_function
+    widths = map(function.width_of, function.relation_tables().values())
+    batch = max(1, _FLOATS_AT_ONCE // (function.entity_width + sum(widths)))
     scores = [
         model.score_triples(*triples[start : start + batch].T).numpy()
         for start in progress(range(0, len(triples), batch), "Scoring")
     ]
-    found = np.concatenate(scores)
+    # As served: also a model that scores in float64.
+    found = np.concatenate(scores).astype(np.float32)
     if not np.isfinite(found).all():
         raise DataError("Expected finite scores, received NaN or infinite ones.")
     return found

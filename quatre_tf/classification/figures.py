@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 _RESAMPLES = 1000
-# Examples that are resampled at once: memory stays at some 100 MB.
+# Examples drawn in all, unless that is fewer than a hundred resamples: half a minute.
+_DRAWS = 10**8
+# Examples that are resampled at once, or those of one resample: memory stays at some 150 MB.
 _AT_ONCE = 1 << 21
 _PERCENTILES = (2.5, 97.5)
 # Where the curves are read off.
@@ -18,11 +20,11 @@ LEVELS = np.linspace(0, 1, 51)
 
 
 class Figure(NamedTuple):
-    """A value with the ends of its 95 % interval."""
+    """A value with the ends of its 95 % interval, None where none was asked for."""
 
     value: float
-    low: float
-    high: float
+    low: float | None = None
+    high: float | None = None
 
 
 class Curves(NamedTuple):
@@ -43,21 +45,21 @@ class Curves(NamedTuple):
 
 
 def threshold_figures(
-    labels: np.ndarray, predicted: np.ndarray, seed: int = 1
+    labels: np.ndarray, predicted: np.ndarray, seed: int | None = 1
 ) -> dict[str, Figure]:
     """Returns accuracy, F1, precision and recall; 0 where a quotient is 0 / 0.
 
     Args:
         labels: `[n]` bool, whether the examples are true.
         predicted: `[n]` bool, whether they are classified as true.
-        seed: Seed of the resamples.
+        seed: Seed of the resamples; None: no intervals.
     """
     true, false = labels.sum(), (~labels).sum()
     tp, fp = (labels & predicted).sum(), (~labels & predicted).sum()
-    rng = np.random.default_rng(seed)
+    rng, resamples = np.random.default_rng(seed), 0 if seed is None else _RESAMPLES
     # Only these counts matter: examples drawn with replacement are binomial draws.
     tp, fp = (
-        np.append(count, rng.binomial(number, count / max(number, 1), _RESAMPLES))
+        np.append(count, rng.binomial(number, count / max(number, 1), resamples))
         for count, number in ((tp, true), (fp, false))
     )
     quotients = {
@@ -70,14 +72,14 @@ def threshold_figures(
 
 
 def curve_figures(
-    labels: np.ndarray, scores: np.ndarray, seed: int = 1
+    labels: np.ndarray, scores: np.ndarray, seed: int | None = 1
 ) -> tuple[dict[str, Figure], dict[str, list[Figure]]]:
     """Returns the figures that need no threshold.
 
     Args:
         labels: `[n]` bool, both values among them.
         scores: `[n]`, higher for what is more likely true.
-        seed: Seed of the resamples.
+        seed: Seed of the resamples; None: no intervals.
 
     Returns:
         `{"roc_auc", "average_precision"}`, and the curves `{"roc", "precision_recall"}` by level.
@@ -124,20 +126,26 @@ def curves(weights: np.ndarray, is_true: np.ndarray, ends: np.ndarray) -> Curves
     )
 
 
-def _weights(is_true: np.ndarray, seed: int) -> Iterator[np.ndarray]:
+def _weights(is_true: np.ndarray, seed: int | None) -> Iterator[np.ndarray]:
     """Yields weights `[rows, n]`: ones, and then those of all resamples."""
     yield np.ones((1, len(is_true)))
-    rng, left = np.random.default_rng(seed), _RESAMPLES
+    if seed is None:
+        return
+    rng, left = np.random.default_rng(seed), int(np.clip(_DRAWS // len(is_true), 100, _RESAMPLES))
     while left:
         rows = min(left, max(1, _AT_ONCE // len(is_true)))
         weights = np.empty((rows, len(is_true)))
         for chosen in (is_true, ~is_true):
             number = chosen.sum()
-            weights[:, chosen] = rng.multinomial(number, np.full(number, 1 / number), rows)
+            draws = rng.integers(number, size=(rows, number)) + number * np.arange(rows)[:, None]
+            times = np.bincount(draws.reshape(-1), minlength=rows * number)
+            weights[:, chosen] = times.reshape(rows, number)
         yield weights
         left -= rows
 
 
 def _figure(values: np.ndarray) -> Figure:
     """Returns the figure of which the first value is the observed one, the others resampled."""
+    if len(values) == 1:
+        return Figure(float(values[0]))
     return Figure(float(values[0]), *map(float, np.percentile(values[1:], _PERCENTILES)))

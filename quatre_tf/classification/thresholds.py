@@ -16,7 +16,8 @@ class Thresholds:
 
     Attributes:
         overall: The threshold of all relations together.
-        relations: `[num_relations]` float32. A relation without examples has `overall`.
+        relations: `[num_relations]` float32. A relation has `overall` unless there are true and
+            false examples of it.
     """
 
     overall: np.float32
@@ -42,33 +43,31 @@ def fit_thresholds(
     thresholds = np.full(num_relations, overall)
     for relation in np.unique(relations):
         rows = relations == relation
-        thresholds[relation] = best_threshold(scores[rows], labels[rows])
+        if 0 < labels[rows].sum() < rows.sum():
+            thresholds[relation] = best_threshold(scores[rows], labels[rows])
     return Thresholds(overall, thresholds)
 
 
 def best_threshold(scores: np.ndarray, labels: np.ndarray) -> np.float32:
     """Returns the threshold with the highest accuracy; of several, one in the middle.
 
-    It lies halfway between two scores. If everything is true, it is the lowest score; if
-    everything is false, the next float above the highest.
+    It lies halfway between two scores; beyond the lowest or highest score, by half the distance of
+    the nearest two. So scores that round differently elsewhere are classified alike.
 
     Args:
         scores: `[n]` float32, finite; n is at least 1.
         labels: `[n]` bool.
     """
-    order = np.argsort(scores, kind="stable")
-    ascending, is_true = scores[order].astype(np.float32), labels[order]
-    # At cut i the examples from i on are classified as true.
-    correct = np.concatenate([[0], np.cumsum(~is_true)])
-    correct += is_true.sum() - np.concatenate([[0], np.cumsum(is_true)])
-    is_cut = np.concatenate([[True], ascending[1:] > ascending[:-1], [True]])
-    cuts = np.flatnonzero(is_cut & (correct == correct[is_cut].max()))
-    cut = cuts[len(cuts) // 2]
-    if cut == 0:
-        return ascending[0]
-    below = ascending[cut - 1]
-    if cut == len(ascending):
-        return np.nextafter(below, np.float32(np.inf))
-    # The sum of two large scores would overflow, and half of neighboring floats may round down.
-    middle = np.float32(below / 2 + ascending[cut] / 2)
-    return middle if middle > below else ascending[cut]
+    distinct, place = np.unique(scores.astype(np.float64), return_inverse=True)
+    true, false = np.bincount(place, labels), np.bincount(place, ~labels)
+    # At cut i, the scores from distinct[i] on are classified as true.
+    correct = np.append(0, np.cumsum(false)) + true.sum() - np.append(0, np.cumsum(true))
+    gaps = np.diff(distinct)
+    if not len(gaps):
+        gaps = np.maximum(np.abs(distinct), 1) * 1e-3
+    bounds = np.concatenate([distinct[:1] - gaps[:1], distinct, distinct[-1:] + gaps[-1:]])
+    best = np.flatnonzero(correct == correct.max())
+    cut = best[len(best) // 2]
+    threshold = np.float32((bounds[cut] + bounds[cut + 1]) / 2)
+    # Between neighboring floats there is no third.
+    return threshold if threshold > bounds[cut] else np.float32(bounds[cut + 1])

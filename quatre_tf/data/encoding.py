@@ -47,13 +47,16 @@ def encode_negatives(
     """Translates the labelled negatives of a split: [num_triples, 3] int32.
 
     Raises:
-        DataError: When the split cannot have negatives.
+        DataError: When the split cannot have negatives, or there are none.
         UnknownNameError: When a name is in none of the splits.
     """
     if split not in NEGATIVES:
         raise DataError(f"Negatives of {split!r}. Expected those of {' or '.join(NEGATIVES)}.")
+    columns = _encoded_columns(table)
+    if not len(columns[0]):
+        raise DataError(f"The negatives of {split} have no triples. Leave them out.")
     try:
-        return _ids(_encoded_columns(table), entities, relations)
+        return _ids(columns, entities, relations)
     except UnknownNameError as error:
         hint = (
             f"It is in the negatives of {split}, but in no triple of {', '.join(SPLITS)}. Remove"

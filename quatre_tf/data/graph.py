@@ -42,8 +42,8 @@ class Graph:
         valid: Validation triples.
         test: Test triples.
         labels: Human-readable labels by entity name; may be empty or have gaps.
-        negatives: False triples that people have checked, for "valid" and "test"; may be empty.
         folder: Where the graph was saved, with its indexes.
+        negatives: False triples of the data set, for "valid" and "test"; may be empty.
     """
 
     name: str
@@ -53,8 +53,8 @@ class Graph:
     valid: np.ndarray
     test: np.ndarray
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    negatives: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
     folder: pathlib.Path | None = None
+    negatives: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
     _indexes: dict[tuple[str, str], KnownTriples] = dataclasses.field(
         default_factory=dict, init=False, repr=False
     )
@@ -89,7 +89,7 @@ class Graph:
             split: encode_negatives(split, table, entities, relations)
             for split, table in (negatives or {}).items()
         }
-        graph = cls(name, entities, relations, train, valid, test, labels or {}, false)
+        graph = cls(name, entities, relations, train, valid, test, labels or {}, negatives=false)
         graph._check_negatives()
         return graph
 
@@ -99,7 +99,7 @@ class Graph:
 
         Raises:
             DataError: When a file is missing, or is not what `save` wrote: shapes, types, ranges
-                of the ids and the fingerprint are checked.
+                of the ids and the fingerprint, which does not include negatives, are checked.
         """
         directory = pathlib.Path(directory)
         facts = _read_facts(directory / "graph.json")

@@ -62,7 +62,8 @@ class Row(NamedTuple):
         low: Low end of the 95 % interval; None: no interval was computed.
         high: High end of it.
         group_by: What divides the triples: `"relation"`, `"category"` (of the relation, over all
-            splits), `"train_category"` (over train) or `"entities"`; empty: the whole split.
+            splits), `"train_category"` (over train) or `"entities"`; of a curve, the level of its
+            `"false_positive_rate"` or `"recall"`; empty: the whole split.
         group: The part of the split: the name of a relation or category, or `"unseen"` (triples
             with an entity that train does not have).
         run: Name of the run; empty where there is only one.

@@ -15,7 +15,7 @@ from quatre_tf.errors import DataError
 class Tabled:
     """Scores a triple by the sum of its ids, and triples of relation 1 ten higher."""
 
-    score_function = types.SimpleNamespace(entity_width=1)
+    score_function = types.SimpleNamespace(entity_width=1, relation_tables=dict, width_of=len)
 
     def score_triples(self, heads, relations, tails):
         return tf.cast(heads + 10 * relations + tails, tf.float32)
@@ -59,6 +59,7 @@ def test_figures_of_checked_triples(graph):
     of_r = {"group_by": "relation", "group": "r"}
     expected = [3 / 5, 2 / 3, 2 / 3, 2 / 3, 4 / 6, (2 * 1 + 3 / 5) / 3]
     assert values(**of_r) == pytest.approx(expected)
+    assert results.find("f1", candidates="checked_negatives", side="", **of_r).low is None
     of_s = {"group_by": "relation", "group": "s"}
     assert values(**of_s) == pytest.approx([1 / 2, 2 / 3, 1 / 2, 1, 1, 1])
     # True 17, 8, 8, 1, and false 11, 7, 2.
@@ -71,7 +72,7 @@ def test_curves_are_rows_and_survive_a_file(graph, tmp_path):
     roc = results.select(metric="roc", group_by="false_positive_rate")
     assert [row.group for row in roc][::25] == ["0.00", "0.50", "1.00"]
     assert len(results.select(metric="precision_recall", group_by="recall")) == len(roc)
-    assert all(row.low <= row.high for row in results.rows)
+    assert all(row.low <= row.high for row in results.rows if row.group_by != "relation")
     path = tmp_path / "results.json"
     path.write_text(results.to_json())
     assert Results.load(path) == results
@@ -87,14 +88,36 @@ def test_drawn_triples(graph):
     assert first != second
 
 
+@pytest.mark.parametrize(
+    ("kept", "split"), [("valid", "test"), ("test", "test"), ("valid", "train")]
+)
+def test_both_splits_have_false_triples_of_one_kind(graph, kept, split):
+    one = dataclasses.replace(graph, negatives={kept: graph.negatives[kept]})
+    drawn = dataclasses.replace(graph, negatives={})
+    found = [evaluate_classification(Tabled(), of, split) for of in (one, drawn)]
+    assert found[0] == found[1]
+    assert found[0].candidates == ("drawn_negatives",)
+
+
+def test_a_relation_without_false_triples_has_its_accuracy(graph):
+    negatives = {**graph.negatives, "test": graph.negatives["test"][:2]}
+    results = evaluate_classification(Tabled(), dataclasses.replace(graph, negatives=negatives))
+    rows = results.select(group_by="relation", group="s")
+    assert [(row.metric, row.value) for row in rows] == [("accuracy", 1)]
+
+
 @pytest.mark.parametrize("split", ["valid", "test"])
 def test_errors(graph, split):
     class Broken(Tabled):
+        """One score of the split is NaN."""
+
         def score_triples(self, heads, relations, tails):
-            return super().score_triples(heads, relations, tails) * np.nan
+            first = graph.split(split)[0]
+            is_first = (heads == first[0]) & (relations == first[1]) & (tails == first[2])
+            return tf.where(is_first, np.nan, super().score_triples(heads, relations, tails))
 
     with pytest.raises(DataError, match="NaN"):
-        evaluate_classification(Broken(), graph, split)
+        evaluate_classification(Broken(), graph)
     empty = dataclasses.replace(graph, **{split: np.zeros([0, 3], np.int32)})
     with pytest.raises(DataError, match=f"The {split} split of tiny has no triples"):
         evaluate_classification(Tabled(), empty)

@@ -15,11 +15,12 @@ TINY = np.nextafter(np.float32(1), np.float32(2))
         # 1.5 and 3.5 have one error each, and so have 1.5, 3.5 and 5.5.
         ([1, 2, 3, 4], [0, 1, 0, 1], 3.5),
         ([1, 2, 3, 4, 5, 6], [0, 1, 0, 1, 0, 1], 3.5),
-        ([3, 1, 2], [1, 1, 1], 1),
-        ([3, 1, 2], [0, 0, 0], np.nextafter(np.float32(3), np.float32(4))),
+        # Beyond the ends, by half the distance of the next score.
+        ([5, 1, 2], [1, 1, 1], 0.5),
+        ([5, 1, 2], [0, 0, 0], 6.5),
         # Equal scores are never told apart: taking all is right three times.
-        ([2, 2, 2, 2], [1, 1, 0, 1], 2),
-        ([7], [1], 7),
+        ([2, 2, 2, 2], [1, 1, 0, 1], 1.999),
+        ([0.5], [0], 0.5005),
         # Between neighbors there is no float.
         ([1, TINY], [0, 1], TINY),
         ([-3e38, 3e38], [0, 1], 0),
@@ -49,5 +50,7 @@ def test_a_relation_without_examples_has_the_overall_threshold():
     # Overall, 4.5 and 5.5 have one error each.
     assert found.overall == 5.5
     assert found.relations.tolist() == [5, 5.5, 5.5, 5.5]
+    only_true = fit_thresholds(scores, labels, np.array([0, 1, 2, 2, 2, 2]), num_relations=3)
+    assert only_true.relations.tolist() == [5.5, 5.5, 5.5]
     predicted = found.classify(np.array([5, 5, 5.5]), np.array([0, 1, 3]))
     assert predicted.tolist() == [True, False, True]

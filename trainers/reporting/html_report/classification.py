@@ -30,8 +30,8 @@ def classification(runs: Mapping[str, Run], output: pathlib.Path) -> str:
         runs: On the same graph, by name.
         output: Folder of the report.
     """
-    # Of one graph: an earlier run may not have stored the checked negatives.
-    graph = next(iter(runs.values())).graph
+    # An earlier run may not have stored the negatives of the data set.
+    graph = max((run.graph for run in runs.values()), key=lambda graph: len(graph.negatives))
     try:
         found = {
             name: evaluate_classification(run.model, graph, _SPLIT) for name, run in runs.items()
