@@ -11,7 +11,7 @@ from datasets.triples import COLUMNS
 from quatre_tf.errors import DataError, UnknownNameError
 from trainers.prediction.formats import Block, Report
 from trainers.prediction.predicting import PROBABILITIES, Options
-from trainers.prediction.questions import ASKED
+from trainers.prediction.questions import ASKED, open_end
 
 _OUTPUTS = {
     "entity": "entities",
@@ -62,20 +62,11 @@ def _load(folder: pathlib.Path) -> Any:
 
 def _signature(fields: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Returns the signature for a question, and the names that it takes."""
-    given = {
-        place: name for place, name in zip(COLUMNS, fields, strict=True) if name not in ("", ASKED)
-    }
-    by_places = {
-        ("head", "relation"): "predict_tails",
-        ("relation", "tail"): "predict_heads",
-    }
-    signature = next((name for key, name in by_places.items() if key == tuple(given)), None)
-    if signature is None:
-        raise DataError(
-            f"expected a relation and either a head or a tail, and '{ASKED}' for the other. "
-            f"Received: {', '.join(fields)}."
-        )
-    return signature, given
+    head, relation, tail = fields
+    asked, given = open_end(head, tail)
+    if asked == "tail":
+        return "predict_tails", {"head": given, "relation": relation}
+    return "predict_heads", {"relation": relation, "tail": given}
 
 
 def _answers(predict: Any, given: dict[str, str], options: Options) -> list[dict[str, Any]]:

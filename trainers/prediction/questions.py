@@ -59,14 +59,7 @@ class QuestionReader:
         Raises:
             DataError: Neither or both are, or a name is unknown or may mean several.
         """
-        open_end = "" if "" in (head, tail) else ASKED
-        if (head == open_end) == (tail == open_end):
-            raise DataError(
-                f"expected '{ASKED}' in the place of either head or tail, received {head!r} and "
-                f"{tail!r}. Write '{ASKED}' for the answer; if an entity is called '{ASKED}', "
-                "write nothing."
-            )
-        asked, given = ("tail", head) if tail == open_end else ("head", tail)
+        asked, given = open_end(head, tail)
         return Question(self.relations.name(relation), self.entities.name(given), asked)
 
     def questions(self, lines: Sequence[tuple[str, list[str]]]) -> list[Question]:
@@ -89,6 +82,22 @@ class QuestionReader:
         if problems:
             raise DataError(_joined(problems))
         return found
+
+
+def open_end(head: str, tail: str) -> tuple[str, str]:
+    """Returns what is asked for, `"head"` or `"tail"`, and the name at the other end.
+
+    Raises:
+        DataError: Neither or both ends are "?" or "".
+    """
+    left_open = "" if "" in (head, tail) else ASKED
+    if (head == left_open) == (tail == left_open):
+        raise DataError(
+            f"expected '{ASKED}' in the place of either head or tail, received {head!r} and "
+            f"{tail!r}. Write '{ASKED}' for the answer; if an entity is called '{ASKED}', "
+            "write nothing."
+        )
+    return ("tail", head) if tail == left_open else ("head", tail)
 
 
 def read_lines(path: str | pathlib.Path) -> list[tuple[str, list[str]]]:

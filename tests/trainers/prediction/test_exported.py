@@ -61,8 +61,11 @@ def test_known_facts_are_left_out(exported):
     [
         (["zoe", "likes", "?"], UnknownNameError, "Unknown entity 'zoe'"),
         (["a", "eats", "?"], UnknownNameError, "Unknown relation 'eats'"),
-        (["a", "likes", "b"], DataError, r"either a head or a tail.*Received: a, likes, b\."),
-        (["?", "likes", ""], DataError, "either a head or a tail"),
+        (["a", "likes", "b"], DataError, "either head or tail, received 'a' and 'b'"),
+        (["?", "likes", "?"], DataError, "either head or tail"),
+        # With nothing for the answer, "?" is a name.
+        (["?", "likes", ""], UnknownNameError, r"Unknown entity '\?'"),
+        (["a", "", "?"], UnknownNameError, "Unknown relation ''"),
     ],
 )
 def test_senseless_questions(exported, fields, error, message):
