@@ -109,8 +109,7 @@ def _with_budget(given: dict[str, Any]) -> dict[str, Any]:
         given = {**given, "budget_minutes": _BUDGET_MINUTES}
     length = f" --budget_minutes={given['budget_minutes']:g}" if "budget_minutes" in given else ""
     sys.stderr.write(
-        f"This data set has no preset of --recipe=paper. Training with --recipe=sampled{length}; "
-        "give --recipe to train in another way.\n"
+        f"Training with --recipe=sampled{length}, the default for data without a preset.\n"
     )
     return given
 
