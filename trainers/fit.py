@@ -93,7 +93,7 @@ def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:
     dataset, recipe = given.pop("dataset"), given.pop("recipe", None)
     if recipe is None:
         recipe = presets.default_recipe(dataset)
-        if recipe != configs.TrainConfig.recipe:
+        if not presets.has_preset(dataset, recipe):
             given = _with_budget(given)
     config = presets.resolve(dataset, recipe, given)
     if note := presets.replacement_note(dataset, recipe, given):

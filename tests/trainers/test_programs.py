@@ -47,8 +47,9 @@ def test_print_config_needs_no_tensorflow():
     ("arguments", "recipe", "minutes", "note"),
     [
         (["--dataset=nations"], "paper", 0.0, ""),
-        ([], "sampled", 5.0, "Training with --recipe=sampled --budget_minutes=5; give"),
-        (["--epochs=7"], "sampled", 0.0, "Training with --recipe=sampled; give"),
+        ([], "sampled", 5.0, "Training with --recipe=sampled --budget_minutes=5, the default"),
+        (["--epochs=7"], "sampled", 0.0, "Training with --recipe=sampled, the default"),
+        (["--dataset=codex-s"], "sampled", 0.0, ""),
     ],
 )
 def test_recipe_and_budget_that_are_not_given(arguments, recipe, minutes, note):

@@ -125,6 +125,13 @@ _QUATERNIONS: dict[str, dict[str, dict[str, Any]]] = {
         "wn18": {"embedding_dim": 384, "learning_rate": 0.15, "n3": 0.05, "validate_every": 10},
         "fb15k": {"embedding_dim": 256, "num_candidates": 8192, "learning_rate": 0.2, "n3": 0.0075},
         "umls": {"n3": 0.005},
+        "codex-s": {
+            "embedding_dim": 512,
+            "batch_size": 250,
+            "n3": 0.014,
+            "epochs": 14,
+            "validate_every": 7,
+        },
     },
 }
 _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 20}
@@ -184,7 +191,12 @@ _OF_MODEL = {
 
 def default_recipe(dataset: str) -> str:
     """Returns the recipe of a data set where none is given: `paper` only if it has its preset."""
-    return "paper" if dataset in _QUATERNIONS["paper"] else "sampled"
+    return "paper" if has_preset(dataset, "paper") else "sampled"
+
+
+def has_preset(dataset: str, recipe: str) -> bool:
+    """Returns whether the models with quaternions have settings for a data set and recipe."""
+    return dataset in _QUATERNIONS.get(recipe, {})
 
 
 def recipe_of_model(model: str) -> str:
