@@ -1,7 +1,6 @@
 """Adds new entities to a trained model and exports the next version.
 
-quatre add-entities --run_dir=runs/wn18rr --triples=new.tsv \
-    --output=saved_models/exports/wn18rr
+Usage: quatre add-entities --run_dir=runs/wn18rr --triples=new.tsv --output=exports/wn18rr
 
 Nothing is trained: each new entity gets an embedding from its triples, the others stay as they are.
 The run is read and not changed, so --triples holds all new entities each time. docs/new_entities.md

@@ -1,6 +1,6 @@
 """Exports the best model of a run as a SavedModel for TensorFlow Serving.
 
-quatre export --run_dir=runs/wn18rr --output=saved_models/exports/wn18rr
+Usage: quatre export --run_dir=runs/wn18rr --output=saved_models/exports/wn18rr
 
 The signatures are described in `saved_models/README.md`.
 """

@@ -4,6 +4,7 @@ Usage: quatre ask --run_dir=runs/countries
 
 A question is head, relation and tail, separated by commas or TABs, with ? for the answer:
 Egypt, official_language, ?
+A name with a comma needs quotes: "Congo, Republic of the", borders, ?
 An empty line or Ctrl-D ends the program.
 """
 

@@ -1,9 +1,9 @@
 """Answers questions (head, relation, ?) and (?, relation, tail), and finds missing facts.
 
-quatre predict --run_dir=DIR --head=Uruguay --relation=official_language --explain
-quatre predict --run_dir=DIR --queries=questions.tsv --format=csv --output=answers.csv
-quatre predict --run_dir=DIR --missing --relation=borders
-quatre predict --saved_model=DIR --head=Aland --relation=official_language
+Usage: quatre predict --run_dir=DIR --head=Uruguay --relation=official_language --explain
+       quatre predict --run_dir=DIR --queries=questions.tsv --format=csv --output=answers.csv
+       quatre predict --run_dir=DIR --missing --relation=borders
+       quatre predict --saved_model=DIR --head=Aland --relation=official_language
 
 docs/predicting.md explains what is shown.
 """

@@ -36,7 +36,10 @@ def converse(run: Run, options: Options, lines: Iterable[str]) -> None:
 
 def _fields(line: str) -> list[str]:
     delimiter = "\t" if "\t" in line else ","
-    fields = [field.strip() for field in next(csv.reader([line], delimiter=delimiter))]
+    fields = [
+        field.strip()
+        for field in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+    ]
     if len(fields) != 3:
         raise DataError(
             f"Expected head, relation and tail with {ASKED!r} for the answer. Received: {line!r}."

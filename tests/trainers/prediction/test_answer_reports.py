@@ -48,7 +48,7 @@ def written(capsys, report, form):
 
 
 def test_a_prompt_answers_line_by_line_and_goes_on_after_mistakes(trained, capsys):
-    lines = ["b, likes, ?", "b, like, ?", "b likes", '?\trules\t"a"', "", "b, likes, ?"]
+    lines = ['b, "likes", ?', "b, like, ?", "b likes", '?\trules\t"a"', "", "b, likes, ?"]
     converse(trained, Options(1), lines)
     out = capsys.readouterr().out
     assert re.findall(r"^1 +(\w+) +(\S+)", out, re.MULTILINE) == [("f", "6.000"), ("f", "3.000")]
