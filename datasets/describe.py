@@ -26,11 +26,15 @@ def main() -> None:
     from datasets.graph_report import describe, description_text
 
     graph = catalog.load(dataset, **_DATA.given())
+    source = _source(BENCHMARKS[dataset]) if dataset in BENCHMARKS else {}
     facts = describe(graph)
-    if dataset in BENCHMARKS:
-        facts |= _source(BENCHMARKS[dataset])
-    as_json = json.dumps(facts, indent=2)
-    print(as_json if _FORMAT.value == "json" else description_text(facts))
+    as_json = json.dumps(facts | source, indent=2)
+    if _FORMAT.value == "json":
+        print(as_json)
+    else:
+        print(description_text(facts))
+        if source:
+            print("\n{description}\n{homepage}\nLicence: {licence}\n\n{citation}".format(**source))
     if _OUTPUT.value:
         with output_file(_OUTPUT.value) as file:
             file.write(as_json + "\n")
@@ -38,7 +42,7 @@ def main() -> None:
 
 def _source(benchmark: Benchmark) -> dict[str, str]:
     names = ("description", "homepage", "licence", "citation")
-    return {name: getattr(benchmark, name) for name in names}
+    return {name: getattr(benchmark, name).rstrip() for name in names}
 
 
 if __name__ == "__main__":

@@ -180,12 +180,6 @@ def description_text(facts: Mapping[str, Any]) -> str:
         for row in facts["suspected_relations"]
     ]
     nothing = "No relation is suspected to be symmetric, inverse or duplicate of another."
-    # Of published data sets.
-    source = (
-        ["{description}\n{homepage}\nLicence: {licence}\n\n{citation}".format(**facts).rstrip()]
-        if "licence" in facts
-        else []
-    )
     return "\n\n".join(
         (
             _counts_text(facts),
@@ -194,7 +188,6 @@ def description_text(facts: Mapping[str, Any]) -> str:
             _table(_SUSPECTED, suspected) if suspected else nothing,
             _table(_LEAKAGE, leaked),
             warnings_text(facts),
-            *source,
         )
     )
 

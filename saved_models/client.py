@@ -194,7 +194,7 @@ class Client:
             if scores != sorted(scores, reverse=True):
                 raise self._model.unexpected(signature, "its candidates are not best first")
             if len({candidate.entity for candidate in prediction.candidates}) < len(scores):
-                raise self._model.unexpected(signature, "an entity is there twice")
+                raise self._model.unexpected(signature, "an entity appears twice")
         return predictions
 
     def _ask_triples(

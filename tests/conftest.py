@@ -78,7 +78,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup():
-    """Tables whose initializers have no seed are the same in every run, those of fixtures too."""
+    """Makes tables with unseeded initializers equal in every run, including tables of fixtures."""
     import keras
 
     keras.utils.set_random_seed(1)

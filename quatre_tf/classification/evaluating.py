@@ -12,9 +12,9 @@ from quatre_tf.model import KGEModel
 from quatre_tf.ranking.results import Results, Row
 from quatre_tf.ranking.tile_runner import Progress, without_progress
 
-# Where the false triples are from: of the data set, or drawn, which makes them easier.
+# Where the false triples come from: the data set, or a random draw, which makes them easier.
 NEGATIVE_SOURCES = ("checked_negatives", "drawn_negatives")
-# What the curves are read off by.
+# The horizontal axis of each curve.
 _LEVEL_OF = {"roc": "false_positive_rate", "precision_recall": "recall"}
 
 
@@ -48,7 +48,8 @@ def evaluate_classification(
 ) -> Results:
     """Classifies the triples of a split with the thresholds of the validation split.
 
-    Both splits have false triples of one kind: those of the data set if there are any for both.
+    The false triples of both splits come from the data set if it has some for each, and are drawn
+    otherwise.
 
     Args:
         model: The model.
@@ -58,9 +59,9 @@ def evaluate_classification(
         progress: See `quatre_tf.ranking.evaluator.Evaluator`.
 
     Returns:
-        Accuracy, F1, precision, recall, ROC AUC and average precision of the split, with 95 %
-        bootstrap intervals, and by relation, without; the ROC and precision-recall curves as rows
-        by level. A relation without true or without false triples has its accuracy alone. The
+        Accuracy, F1, precision, recall, ROC AUC and average precision: of the split with 95 %
+        bootstrap intervals, and of each relation. The ROC and precision-recall curves have a row
+        per level. A relation without true or without false triples has only an accuracy. The
         column `candidates` is one of `NEGATIVE_SOURCES`.
 
     Raises:

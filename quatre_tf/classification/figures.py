@@ -1,7 +1,6 @@
 """Figures of a binary classification, with bootstrap intervals over the examples.
 
-True and false examples are resampled separately, because their numbers are a choice of whoever
-made the examples.
+True and false examples are resampled separately: their numbers were chosen, not sampled.
 """
 
 from collections.abc import Iterator
@@ -10,17 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 _RESAMPLES = 1000
-# Examples drawn in all, unless that is fewer than a hundred resamples: half a minute.
+# Examples drawn in total, but at least a hundred resamples: about half a minute.
 _DRAWS = 10**8
-# Examples that are resampled at once, or those of one resample: memory stays at some 150 MB.
+# Examples resampled at once, but at least one resample: about 150 MB.
 _AT_ONCE = 1 << 21
 _PERCENTILES = (2.5, 97.5)
-# Where the curves are read off.
+# The levels at which curves are reported.
 LEVELS = np.linspace(0, 1, 51)
 
 
 class Figure(NamedTuple):
-    """A value with the ends of its 95 % interval, None where none was asked for."""
+    """A value with its 95 % interval; None if no interval was requested."""
 
     value: float
     low: float | None = None
@@ -127,7 +126,7 @@ def curves(weights: np.ndarray, is_true: np.ndarray, ends: np.ndarray) -> Curves
 
 
 def _weights(is_true: np.ndarray, seed: int | None) -> Iterator[np.ndarray]:
-    """Yields weights `[rows, n]`: ones, and then those of all resamples."""
+    """Yields weights `[rows, n]`: first all ones, then one row per resample."""
     yield np.ones((1, len(is_true)))
     if seed is None:
         return

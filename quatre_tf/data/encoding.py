@@ -51,7 +51,7 @@ def encode_negatives(
         UnknownNameError: When a name is in none of the splits.
     """
     if split not in NEGATIVES:
-        raise DataError(f"Negatives of {split!r}. Expected those of {' or '.join(NEGATIVES)}.")
+        raise DataError(f"Expected negatives of {' or '.join(NEGATIVES)}. Received: {split!r}.")
     columns = _encoded_columns(table)
     if not len(columns[0]):
         raise DataError(f"The negatives of {split} have no triples. Leave them out.")

@@ -85,7 +85,7 @@ class QuestionReader:
 
 
 def open_end(head: str, tail: str) -> tuple[str, str]:
-    """Returns what is asked for, `"head"` or `"tail"`, and the name at the other end.
+    """Returns the end to predict, `"head"` or `"tail"`, and the name at the other end.
 
     Raises:
         DataError: Neither or both ends are "?" or "".

@@ -47,7 +47,7 @@ def classification(runs: Mapping[str, Run], output: pathlib.Path) -> str:
         output / "classification.png",
         "ROC curve and precision-recall curve of the test split",
         "With 95 % intervals over triples. On the dotted line, scores tell nothing. "
-        "classification.csv has the curves as rows by level.",
+        "classification.csv has all figures and the points of the curves.",
     )
     return page.section(_TITLE, picture, *map(as_html, classification_tables(results)))
 
