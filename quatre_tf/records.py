@@ -15,11 +15,13 @@ class Answer:
         entity: Its name.
         score: Higher is more plausible.
         label: Its label; None if the graph has none.
+        probability: That it is an answer among all entities; None unless asked for.
     """
 
     entity: str
     score: float
     label: str | None
+    probability: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +68,22 @@ class Records(list[T]):
             ImportError: pandas is not installed.
         """
         return data_frame(map(vars, self))
+
+
+class RecordLists(list[Records[T]]):
+    """The records of several questions, a list for each."""
+
+    def to_pandas(self) -> Any:
+        """Returns a `pandas.DataFrame` of all records; `question` counts the questions from 0.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        return data_frame(
+            {"question": number, **vars(record)}
+            for number, records in enumerate(self)
+            for record in records
+        )
 
 
 def data_frame(rows: Iterable[Mapping[str, Any]]) -> Any:

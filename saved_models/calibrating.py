@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from datasets.progress import progress
+from quatre_tf.calibration import platt
 from quatre_tf.classification.evaluating import validation_thresholds
 from quatre_tf.classification.examples import finite_scores, with_negatives
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.runs.run import Run
-from saved_models import platt, reliability
+from saved_models import reliability
 from saved_models.calibration import Calibration, Fitted, load_calibration, save_calibration
 
 NUM_NEGATIVES = 10

@@ -16,10 +16,10 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.atomic_files import write_text
+from quatre_tf.calibration import Curves
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
 from quatre_tf.paths import BEST_MODEL
-from saved_models.platt import Curves
 
 CALIBRATION = "calibration.json"
 _VERSION = 1

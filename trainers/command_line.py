@@ -11,6 +11,7 @@ import os
 import pathlib
 import runpy
 import sys
+from typing import Any
 
 from quatre_tf.version import __version__
 
@@ -87,8 +88,10 @@ def _summary(module: str) -> str:
 def _complete(words: list[str]) -> None:
     """Tells the shell what may follow the words after `quatre`, and exits."""
     import argcomplete
+    from argcomplete.completers import FilesCompleter
 
     from datasets.program import places_of_flags
+    from datasets.published.benchmarks import NAMES
 
     parser = argparse.ArgumentParser(prog="quatre")
     subparsers = parser.add_subparsers()
@@ -102,5 +105,7 @@ def _complete(words: list[str]) -> None:
                 subparser.add_argument(f"--{flag.name}", f"--no{flag.name}", action="store_true")
             else:
                 choices = getattr(flag.parser, "enum_values", None)
-                subparser.add_argument(f"--{flag.name}", choices=choices)
+                value: Any = subparser.add_argument(f"--{flag.name}", choices=choices)
+                if flag.name == "dataset":
+                    value.completer = lambda prefix, **_: [*NAMES, *FilesCompleter()(prefix)]
     argcomplete.autocomplete(parser)

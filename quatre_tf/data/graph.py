@@ -16,6 +16,7 @@ import numpy as np
 from quatre_tf.data.encoding import NEGATIVES, SPLITS, Columns, encode_negatives, encode_splits
 from quatre_tf.data.known_triples import KnownTriples, index_heads, index_tails
 from quatre_tf.data.labels import read_labels, write_labels
+from quatre_tf.data.name_lookup import NameLookup
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
 from quatre_tf.paths import check_regular
@@ -209,6 +210,16 @@ class Graph:
         heads, relations, tails = triples.T
         found = [self.index("tail", split).contains(relations, heads, tails) for split in SPLITS]
         return np.where(np.any(found, axis=0), np.argmax(found, axis=0), -1)
+
+    @functools.cached_property
+    def entity_lookup(self) -> NameLookup:
+        """Finds entities by name or label."""
+        return NameLookup(self.entities, self.labels)
+
+    @functools.cached_property
+    def relation_lookup(self) -> NameLookup:
+        """Finds relations by name."""
+        return NameLookup(self.relations)
 
     def _check_negatives(self) -> None:
         """Raises DataError for the first negative that is in a split."""

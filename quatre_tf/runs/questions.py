@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.data.name_lookup import NameLookup
 from quatre_tf.errors import DataError
 
 # A name, or one for each question.
@@ -36,8 +36,8 @@ def question_ids(
             "Expected as many relations as entities, or a single one. "
             f"Received: {columns[0].size} entities, {columns[1].size} relations."
         ) from error
-    ids = graph.entities.ids(entities.tolist())
-    triples = np.stack([ids, graph.relations.ids(relations.tolist()), ids], axis=1)
+    ids = graph.entity_lookup.ids(entities.tolist())
+    triples = np.stack([ids, graph.relation_lookup.ids(relations.tolist()), ids], axis=1)
     return side, triples, not any(column.ndim for column in columns)
 
 
@@ -52,12 +52,12 @@ def triple_ids(graph: Graph, triples: Any) -> np.ndarray:
             f"Received: {list(names.shape)}."
         )
     heads, relations, tails = names.T.tolist()
-    ids = graph.entities.ids(heads), graph.relations.ids(relations)
-    return np.stack([*ids, graph.entities.ids(tails)], axis=1)
+    ids = graph.entity_lookup.ids(heads), graph.relation_lookup.ids(relations)
+    return np.stack([*ids, graph.entity_lookup.ids(tails)], axis=1)
 
 
-def ids_or_all(vocabulary: Vocabulary, names: Names | None) -> Any:
+def ids_or_all(lookup: NameLookup, names: Names | None) -> Any:
     """Returns what selects the rows of names: all of them, one, or ids `[n]`."""
     if names is None:
         return slice(None)
-    return vocabulary.id(names) if isinstance(names, str) else vocabulary.ids(names)
+    return lookup.ids([names])[0] if isinstance(names, str) else lookup.ids(names)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from quatre_tf.calibration.answer_probabilities import AnswerProbabilities
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
@@ -25,7 +26,7 @@ from quatre_tf.paths import CONFIG, GRAPH, user_path
 from quatre_tf.ranking.cosines import Cosines
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
-from quatre_tf.records import Answer, Neighbor, RankedTriple, Records
+from quatre_tf.records import Answer, Neighbor, RankedTriple, RecordLists, Records
 from quatre_tf.runs.answering import Answerer
 from quatre_tf.runs.best_model import load_model, save_best
 from quatre_tf.runs.programs import run_program
@@ -40,8 +41,9 @@ _BATCH = 256
 class Run:
     """A trained model and its graph.
 
-    Questions are asked by names. The first call of each kind takes seconds, because the known
-    triples are indexed and TensorFlow compiles it; later ones take milliseconds.
+    Questions are asked by names or labels, whatever their case. The first call of each kind takes
+    seconds, because the known triples are indexed and TensorFlow compiles it; later ones take
+    milliseconds.
 
     A question is `head` and `relation`, which asks for tails, or `relation` and `tail`, which asks
     for heads. For several questions, give sequences of names; a single name among them belongs to
@@ -86,7 +88,8 @@ class Run:
         *,
         top_k: int = 10,
         filtered: bool = True,
-    ) -> Records[Answer] | list[Records[Answer]]:
+        probabilities: bool = False,
+    ) -> Records[Answer] | RecordLists[Answer]:
         """Returns the best answers to a question, best first; a list of them for several.
 
         Args:
@@ -95,18 +98,25 @@ class Run:
             tail: Name, or sequence of names.
             top_k: How many answers at most.
             filtered: Whether known facts of all three splits are left out.
+            probabilities: Whether answers have the probability that they are true among all
+                entities. The first call fits it on the validation split.
 
         Raises:
-            DataError: Not exactly one of `head` and `tail` is given, or no `relation`.
+            DataError: Not exactly one of `head` and `tail` is given, or no `relation`; or
+                probabilities are wanted and there are no validation triples.
             UnknownNameError: A name is not in the graph; the message suggests similar ones.
             ValueError: `top_k` is not a positive integer.
         """
         check_positive("top_k", top_k)
         side, triples, is_single = question_ids(self.graph, head, relation, tail)
-        answers: list[Records[Answer]] = []
+        answers: RecordLists[Answer] = RecordLists()
         for start in range(0, len(triples), _BATCH):
-            found = self._answerer.best(side, triples[start : start + _BATCH], top_k, filtered)
-            answers += (self._answers(*row) for row in zip(*found, strict=True))
+            batch = triples[start : start + _BATCH]
+            scores, ids = self._answerer.best(side, batch, top_k, filtered)
+            chances = np.full(scores.shape, None)
+            if probabilities:
+                chances = self._probabilities.of_rows(side, batch[:, 1], scores)
+            answers += (self._answers(*row) for row in zip(scores, ids, chances, strict=True))
         return answers[0] if is_single else answers
 
     def score(self, triples: Any) -> np.ndarray:
@@ -151,7 +161,7 @@ class Run:
             UnknownNameError: A name is not in the graph.
         """
         return np.array(
-            np.asarray(self._answerer.table.rows)[ids_or_all(self.graph.entities, names)]
+            np.asarray(self._answerer.table.rows)[ids_or_all(self.graph.entity_lookup, names)]
         )
 
     def relation_embeddings(self, names: Names | None = None) -> dict[str, np.ndarray]:
@@ -165,7 +175,7 @@ class Run:
         Raises:
             UnknownNameError: A name is not in the graph.
         """
-        function, ids = self.model.score_function, ids_or_all(self.graph.relations, names)
+        function, ids = self.model.score_function, ids_or_all(self.graph.relation_lookup, names)
         return {
             name: np.array(
                 function.tables[name].numpy().reshape(-1, *shape)[: self.graph.num_relations][ids]
@@ -209,7 +219,7 @@ class Run:
             ValueError: `top_k` is not a positive integer.
         """
         check_positive("top_k", top_k)
-        entity, names = self.graph.entities.id(name), self.graph.entities.names
+        (entity,), names = self.graph.entity_lookup.ids([name]), self.graph.entities.names
         # One more, as the entity itself is among them.
         (cosines,), (ids,) = self._cosines.nearest(np.array([entity]), top_k + 1)
         others = [pair for pair in zip(ids, cosines.tolist(), strict=True) if pair[0] != entity]
@@ -268,13 +278,22 @@ class Run:
     def _cosines(self) -> Cosines:
         return Cosines(np.asarray(self._answerer.table.rows))
 
-    def _answers(self, scores: np.ndarray, ids: np.ndarray) -> Records[Answer]:
+    @functools.cached_property
+    def _probabilities(self) -> AnswerProbabilities:
+        return AnswerProbabilities(self.model, self.graph)
+
+    def _answers(
+        self, scores: np.ndarray, ids: np.ndarray, probabilities: np.ndarray
+    ) -> Records[Answer]:
         # Candidates may run out before `top_k`.
         found = scores > -np.inf
-        names = self.graph.entities.names[ids[found]]
+        columns = (
+            self.graph.entities.names[ids[found]],
+            *(column[found].tolist() for column in (scores, probabilities)),
+        )
         return Records(
-            Answer(name, score, self.graph.labels.get(name))
-            for name, score in zip(names, scores[found].tolist(), strict=True)
+            Answer(name, score, self.graph.labels.get(name), probability)
+            for name, score, probability in zip(*columns, strict=True)
         )
 
 

@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from quatre_tf import Vocabulary
+from quatre_tf.calibration import Curves
 from quatre_tf.errors import DataError
 from saved_models.calibration import Calibration, Fitted, load_calibration, save_calibration
-from saved_models.platt import Curves
 
 NAMES = Vocabulary(["borders", "is a", "%25 größer"], "relation")
 RELATIONS = np.array([[1.0, 0.0], [0.0, math.log(3)], [2.0, -1.0]])

@@ -8,9 +8,9 @@ import tensorflow as tf
 
 from datasets import catalog
 from quatre_tf import Evaluator, Graph, QuatRE
+from quatre_tf.calibration import Curves
 from quatre_tf.errors import DataError
 from saved_models.calibration import Calibration
-from saved_models.platt import Curves
 from saved_models.scorer import build_scorer
 from tests import reference
 from tests.serving import signatures_of

@@ -27,7 +27,7 @@ class Api:
     """Answers requests about a run; each public method is one of the paths below /api/.
 
     Requests are mappings of strings, as of a URL's query. Entities and relations are given by name
-    or label (`trainers.prediction.name_lookup`), and come back as `{"name", "label"}`.
+    or label (`quatre_tf.data.name_lookup`), and come back as `{"name", "label"}`.
 
     Args:
         run: What to explore.

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.calibration.answer_probabilities import AnswerProbabilities
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.runs.run import Run
-from saved_models.answer_probabilities import AnswerProbabilities
 from saved_models.calibrating import calibration_of
 from saved_models.scorer import Outputs, build_scorer
 from trainers.prediction.explaining import Evidence, Explainer

@@ -10,7 +10,6 @@ from datasets.readers.text_files import read_bytes, without_mark
 from datasets.triples import COLUMNS
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
-from trainers.prediction.name_lookup import NameLookup
 
 # What is written for the entity that is asked for; nothing if the other entity is called so.
 ASKED = "?"
@@ -48,8 +47,8 @@ class QuestionReader:
     """
 
     def __init__(self, graph: Graph):
-        self.entities = NameLookup(graph.entities, graph.labels)
-        self.relations = NameLookup(graph.relations)
+        self.entities = graph.entity_lookup
+        self.relations = graph.relation_lookup
 
     def question(self, head: str, relation: str, tail: str) -> Question:
         """Returns the question of three names or labels; one of head and tail is "?" or "".

@@ -7,13 +7,13 @@ import numpy as np
 import tensorflow as tf
 
 from datasets.triples import COLUMNS
+from quatre_tf.calibration.answer_probabilities import AnswerProbabilities
+from quatre_tf.data.name_lookup import NameLookup
 from quatre_tf.runs.run import Run
-from saved_models.answer_probabilities import AnswerProbabilities
 from saved_models.calibrating import calibration_of
 from trainers.prediction.explaining import Evidence, Explainer
 from trainers.prediction.formats import Block, Report
 from trainers.prediction.missing_facts import RankedFacts, missing_facts
-from trainers.prediction.name_lookup import NameLookup
 from trainers.prediction.predicting import PROBABILITIES, Answer, Options, Predictor
 from trainers.prediction.questions import Question, QuestionReader
 

@@ -246,8 +246,10 @@ class Controller:
         )
         metrics = results.metrics()
         self._write("valid_sample/all", metrics)
+        # A smaller split is ranked whole.
+        part = "SAMPLE of" if results.num_triples == _SAMPLE_TRIPLES else "all"
         bar.write(
-            f"epoch {self.epoch:g}  valid SAMPLE of {results.num_triples} triples  "
+            f"epoch {self.epoch:g}  valid {part} {results.num_triples} triples  "
             f"{formatting.metric_line(metrics)}"
         )
 

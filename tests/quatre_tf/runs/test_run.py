@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import quatre_tf
+from quatre_tf.calibration.answer_probabilities import AnswerProbabilities
 from quatre_tf.errors import DataError, UnknownNameError
 from quatre_tf.model import KGEModel
 from quatre_tf.records import Answer, Neighbor, RankedTriple
@@ -95,6 +96,18 @@ def test_more_questions_than_are_answered_at_once(run):
     assert run.predict(names, "rules") == run.predict(sorted(NUMBERS), "rules") * 100
 
 
+@pytest.mark.parametrize("side", ["tail", "head"])
+def test_probabilities_are_those_of_the_fitted_curves(run, side):
+    curves = AnswerProbabilities(run.model, run.graph)
+    known = {"head": ["a", "f"]} if side == "tail" else {"tail": ["a", "f"]}
+    several = run.predict(relation="rules", **known, probabilities=True)
+    assert sum(map(len, several)) > 5
+    for answers in several:
+        scores = np.array([answer.score for answer in answers])
+        expected = curves.probabilities(side, np.full(len(scores), 1), scores)
+        assert [answer.probability for answer in answers] == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("names", [{}, {"head": "a", "tail": "b"}])
 def test_exactly_one_end_is_given(run, names):
     with pytest.raises(DataError, match=r"exactly one of `head` and `tail`\. Received: .*relation"):
@@ -110,8 +123,18 @@ def test_questions_that_make_no_sense(run):
         run.predict("a", "likes", top_k=0)
     with pytest.raises(UnknownNameError, match=r"Unknown relation 'like'\. Did you mean 'likes'"):
         run.predict("a", "like")
-    with pytest.raises(UnknownNameError, match="Unknown entity 'Anna'"):
-        run.neighbors("Anna")
+    with pytest.raises(UnknownNameError, match="Unknown entity 'Berta'"):
+        run.neighbors("Berta")
+
+
+def test_names_and_labels_whatever_their_case(run):
+    assert run.predict("anna", "LIKES") == run.predict("a", "likes")
+    assert run.rank([("Anna", "Rules", "F")]) == run.rank([("a", "rules", "f")])
+    np.testing.assert_array_equal(
+        run.score([("A", "likes", "b")]), run.score([("a", "likes", "b")])
+    )
+    np.testing.assert_array_equal(run.embeddings(["Anna", "f"]), run.embeddings(["a", "f"]))
+    assert run.neighbors("ANNA") == run.neighbors("a")
 
 
 @pytest.mark.parametrize("triples", [[("a", "likes")], ("a", "likes", "b"), "abc"])
@@ -216,9 +239,14 @@ def test_evaluate(run):
 
 
 def test_records_as_a_data_frame(run):
-    frame = run.predict("a", "likes", top_k=2).to_pandas()
-    expected = pd.DataFrame({"entity": ["f", "a"], "score": [3.0, 1.0], "label": [None, "Anna"]})
-    pd.testing.assert_frame_equal(frame, expected)
+    columns = {"score": [3.0, 1.0], "label": [None, "Anna"], "probability": [None, None]}
+    expected = pd.DataFrame({"entity": ["f", "a"], **columns})
+    pd.testing.assert_frame_equal(run.predict("a", "likes", top_k=2).to_pandas(), expected)
+    several = run.predict(["d", "a"], "likes", top_k=2).to_pandas()
+    assert several["question"].tolist() == [0, 0, 1, 1]
+    pd.testing.assert_frame_equal(
+        several.query("question == 1").drop(columns="question").reset_index(drop=True), expected
+    )
 
 
 def test_settings_of_the_run(run, tmp_path):

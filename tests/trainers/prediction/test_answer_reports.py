@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from quatre_tf import Run
+from quatre_tf.calibration import Curves
 from saved_models.calibration import Calibration
-from saved_models.platt import Curves
 from tests import commands
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.prediction import predicting

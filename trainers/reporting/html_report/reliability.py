@@ -8,13 +8,13 @@ import numpy as np
 import tensorflow as tf
 from matplotlib.axes import Axes
 
+from quatre_tf.calibration.platt import logistic
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.ranking import statistics
 from quatre_tf.runs.run import Run
 from saved_models.calibrating import NUM_NEGATIVES, calibration_of, labelled_scores
 from saved_models.calibration import Calibration
-from saved_models.platt import logistic
 from saved_models.reliability import NUM_BINS, quality, reliability_bins, triple_losses
 from trainers.reporting.formatting import shorten
 from trainers.reporting.html_report import page, pictures

@@ -1,8 +1,8 @@
 import pytest
 
 from quatre_tf import Vocabulary
+from quatre_tf.data.name_lookup import NameLookup
 from quatre_tf.errors import DataError, UnknownNameError
-from trainers.prediction.name_lookup import NameLookup
 
 LABELS = {
     "Q1": "El Paso",

@@ -2,7 +2,9 @@
 
 import functools
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError, UnknownNameError
@@ -41,6 +43,18 @@ class NameLookup:
         if len(found) > 1:
             raise DataError(self._several(given, found))
         return found[0]
+
+    def ids(self, given: Sequence[str]) -> np.ndarray:
+        """Returns the ids `[n]` int32 of the names that are meant.
+
+        Raises:
+            UnknownNameError: As for `name`.
+            DataError: As for `name`.
+        """
+        try:
+            return self._vocabulary.ids(given)
+        except UnknownNameError:
+            return self._vocabulary.ids([self.name(name) for name in given])
 
     def shown(self, name: str) -> str:
         """Returns a name with its label for people to read."""

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from quatre_tf import Graph, Vocabulary
+from quatre_tf.calibration.answer_probabilities import AnswerProbabilities, candidates_of
 from quatre_tf.errors import DataError
-from saved_models.answer_probabilities import AnswerProbabilities, candidates_of
 
 ENTITIES = 300
 

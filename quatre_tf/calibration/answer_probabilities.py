@@ -7,8 +7,9 @@ right. By Bayes' rule the odds are multiplied by q / (1 - q):
     probability = logistic(slope * score + intercept + log(q / (1 - q)))
 
 E is the mean number of train answers to the questions of a relation, for heads and tails apart.
-Slope and intercept are fitted on questions of the validation split as in `saved_models.platt`, but
-against all candidates, because the wrong ones that score best decide (docs/calibration.md).
+Slope and intercept are fitted on questions of the validation split as in
+`quatre_tf.calibration.platt`, but against all candidates, because the wrong ones that score best
+decide (docs/calibration.md).
 """
 
 import dataclasses
@@ -16,11 +17,11 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.calibration import platt
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
-from saved_models import platt
 
 SIDES = ("tail", "head")
 _SEED = 1
@@ -78,6 +79,12 @@ class AnswerProbabilities:
             scores: Of the answers.
         """
         return self.of_groups(SIDES.index(side) * self._num_relations + relations, scores)
+
+    def of_rows(self, side: str, relations: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Returns `[n, k]` float64 for scores `[n, k]`, of which -inf is no answer: 0."""
+        finite = np.maximum(scores, np.finfo(np.float32).min)
+        found = self.probabilities(side, np.repeat(relations, scores.shape[1]), finite.reshape(-1))
+        return np.where(np.isneginf(scores), 0.0, found.reshape(scores.shape))
 
     def of_groups(self, groups: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Returns `[n]` float64 for `Candidates.groups` and scores `[n]`."""

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from saved_models.platt import fit_curves
+from quatre_tf.calibration.platt import fit_curves
 
 
 def test_separable_scores_get_platts_targets():
