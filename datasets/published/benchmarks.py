@@ -1,11 +1,13 @@
 """Metadata of the benchmarks: URLs and checksums.
 
 A benchmark is identified by the SHA-256 of its three splits, and of its labelled negatives if it
-has any: any archive that holds them is accepted. The checksum of the published archive only helps
-users find the right file; it is None where we do not know it.
+has any: any archive that holds them is accepted. Where we do not know them, the number of triples
+is all that is checked, and the description says so. The checksum of the published archive only
+helps users find the right file; it is None where we do not know it.
 """
 
 import dataclasses
+import hashlib
 import re
 
 _CONVE = "https://raw.githubusercontent.com/TimDettmers/ConvE/master/"
@@ -19,6 +21,7 @@ _CODEX_HOMEPAGE = "https://github.com/tsafavi/codex"
 _WORDNET_LICENCE = "WordNet 3.0 licence"
 _FREEBASE_LICENCE = "CC-BY 2.5 (Freebase)"
 _CODEX_LICENCE = "MIT; from Wikidata, which is CC0"
+_UNVERIFIED = "Only the number of triples is checked: we know no checksum of its content."
 _UNSTATED_LICENCE = "not stated by its publishers"
 
 _DETTMERS_2018 = """\
@@ -75,11 +78,20 @@ class SplitFile:
 
     Attributes:
         num_triples: Number of its lines.
-        sha256: Checksum of its bytes, hexadecimal.
+        sha256: Checksum of its bytes, hexadecimal; None when not known.
     """
 
     num_triples: int
-    sha256: str
+    sha256: str | None = None
+
+    def __str__(self) -> str:
+        return f"sha256 {self.sha256}" if self.sha256 else f"{self.num_triples:,} lines"
+
+    def is_content(self, content: bytes) -> bool:
+        """Tells whether this is the split, as far as it is known."""
+        if self.sha256:
+            return hashlib.sha256(content).hexdigest() == self.sha256
+        return content.removesuffix(b"\n").count(b"\n") + 1 == self.num_triples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,8 +131,8 @@ class Benchmark:
 
     @property
     def name(self) -> str:
-        """Name in the catalog: "FB15k-237" is fb15k237, and "codex-s" stays."""
-        return re.sub(r"-(?=\d)", "", self.title.lower())
+        """Name in the catalog: "FB15k-237" is fb15k237, and others keep their hyphens."""
+        return re.sub(r"(?<=k)-(?=\d)", "", self.title.lower())
 
     @property
     def is_archive(self) -> bool:
@@ -277,11 +289,41 @@ CODEX_M = Benchmark(
     ),
 )
 
+CODEX_L = Benchmark(
+    title="codex-l",
+    url=_CODEX + "codex-l/",
+    archive_sha256=None,
+    train=SplitFile(551193),
+    valid=SplitFile(30622),
+    test=SplitFile(30622),
+    description="Wikidata facts about people, places and works: the large one of three. "
+    + _UNVERIFIED,
+    homepage=_CODEX_HOMEPAGE,
+    licence=_CODEX_LICENCE,
+    citation=_SAFAVI_2020,
+    labels_title="codex-relations",
+)
+
+YAGO3_10 = Benchmark(
+    title="YAGO3-10",
+    url=_CONVE + "YAGO3-10.tar.gz",
+    archive_sha256=None,
+    train=SplitFile(1079040),
+    valid=SplitFile(5000),
+    test=SplitFile(5000),
+    description="Facts of YAGO3 about entities with at least ten relations, mostly people. "
+    + _UNVERIFIED,
+    homepage=_CONVE_HOMEPAGE,
+    licence="CC BY 3.0 (YAGO)",
+    citation=_DETTMERS_2018,
+)
+
 BENCHMARKS = {
     benchmark.name: benchmark
     for benchmark in (
         *(WN18RR, FB15K_237, WN18, FB15K),
-        *(UMLS, KINSHIP, NATIONS, CODEX_S, CODEX_M),
+        *(UMLS, KINSHIP, NATIONS),
+        *(CODEX_S, CODEX_M, CODEX_L, YAGO3_10),
     )
 }
 # The catalog.

@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 
 from datasets.published import archives
+from datasets.published.benchmarks import SplitFile
 from quatre_tf.errors import DataError
 from tests.datasets.tiny_archive import TINY_ARCHIVE, TINY_NEGATIVES, TINY_SPLITS, pack
 
@@ -25,6 +26,19 @@ def test_splits_are_known_by_content_whatever_they_are_called(tiny_benchmark):
     archive = pack({"notes.txt": b"not a split", **files})
 
     assert archives.extract_splits(tiny_benchmark, archive, "here") == TINY_SPLITS
+
+
+def test_without_checksums_names_and_numbers_of_lines_decide(tiny_benchmark, server):
+    lines = {"train": 3, "valid": 1, "test": 2}
+    splits = {name: SplitFile(number) for name, number in lines.items()}
+    unverified = dataclasses.replace(tiny_benchmark, url=f"{server}/splits/", **splits)
+    assert archives.extract_splits(unverified, TINY_ARCHIVE, "here") == TINY_SPLITS
+    assert archives.read_splits(unverified, None) == TINY_SPLITS
+    longer = dataclasses.replace(unverified, test=SplitFile(3))
+    with pytest.raises(DataError, match=r"without the right test \(it holds train\.txt"):
+        archives.extract_splits(longer, TINY_ARCHIVE, "here")
+    with pytest.raises(DataError, match=r"expected the test split of tiny, 3 lines\. Rec"):
+        archives.read_splits(longer, None)
 
 
 def test_links_and_sparse_members_are_not_followed(tiny_benchmark):

@@ -65,8 +65,8 @@ def test_unknown_name(monkeypatch, tmp_path):
     assert message.startswith("Unknown dataset 'wn18r'. Did you mean 'wn18rr'? ")
     assert message.endswith(
         "Available: wn18rr, fb15k237, wn18, fb15k, umls, kinship, nations, codex-s, codex-m, "
-        "countries, or the path of a file of triples or of a folder with train.txt, valid.txt and "
-        "test.txt."
+        "codex-l, yago3-10, countries, or the path of a file of triples or of a folder with "
+        "train.txt, valid.txt and test.txt."
     )
 
 
