@@ -1,4 +1,4 @@
-"""docs/library.md, executed from top to bottom."""
+"""docs/keras.md, executed from top to bottom."""
 
 import contextlib
 import io
@@ -8,7 +8,7 @@ import pytest
 
 from tests.documents import ROOT, blocks
 
-LIBRARY = ROOT / "docs" / "library.md"
+LIBRARY = ROOT / "docs" / "keras.md"
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What a run survives (docs/survival.md): each misfortune happens, in a process of its own."""
+"""What a run survives (docs/interruptions.md): each misfortune happens, in a process of its own."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Damaged checkpoints, clocks that jump, and where nothing can be written: docs/survival.md."""
+"""Damaged checkpoints, clocks that jump, and where nothing can be written: docs/interruptions.md."""
 
 import dataclasses
 import errno

@@ -1,4 +1,4 @@
-"""A run that is killed anywhere and resumed equals one that was not (docs/survival.md)."""
+"""A run that is killed anywhere and resumed equals one that was not (docs/interruptions.md)."""
 
 import dataclasses
 import signal
