@@ -72,7 +72,7 @@ class KGEModel(keras.Model):
         self.options = dict(options or {})
         self._name_of_score_function = score_function if isinstance(score_function, str) else None
         # Clones draw their seeds here: the entities' first, so that a seed gives the initial values
-        # that it gave in version 1.
+        # that it gave in 0.1.0.
         entity_initializer = self.embeddings_initializer.clone()
         layer = self._make_score_function(score_function)
         # Before the score function: the gradients of an objective are in the order of the tables.

@@ -15,8 +15,8 @@ from quatre_tf.model import KGEModel, table_sizes
 from quatre_tf.paths import BEST_MODEL
 
 _MEMBERS = {"config.json", "metadata.json", "model.weights.h5"}
-# Where version 1 had its models, as their files say.
-_VERSION_1 = "quatre_tf.models."
+# Where 0.1.0 had its models, as their files say.
+_VERSION_0_1 = "quatre_tf.models."
 
 
 def save_best(model: KGEModel, run_dir: pathlib.Path) -> None:
@@ -60,7 +60,7 @@ def _check_members(path: pathlib.Path) -> None:
 
     Raises:
         ValueError: The archive holds something else.
-        DataError: It is of version 1.
+        DataError: It is of 0.1.0.
     """
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
@@ -70,9 +70,9 @@ def _check_members(path: pathlib.Path) -> None:
         if sum(member.file_size for member in members) > path.stat().st_size:
             raise ValueError("It unpacks to more than its size.")
         config = json.loads(archive.read("config.json"))
-        if str(config.get("module")).startswith(_VERSION_1):
+        if str(config.get("module")).startswith(_VERSION_0_1):
             raise DataError(
-                f"The model {path} was saved by version 1, whose weights have another layout. "
+                f"The model {path} was saved by 0.1.0, whose weights have another layout. "
                 "Train again."
             )
         _check_sizes(path, config, archive)

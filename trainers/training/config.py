@@ -410,7 +410,7 @@ def _check_names(settings: Any) -> None:
         raise ConfigError('expected a JSON object {"dataset": ..., ...}. Restore the file.')
     if "variant" in settings:
         raise ConfigError(
-            "the run was made by version 1, which had `variant` in place of `model`. Use version 1 "
+            "the run was made by 0.1.0, which had `variant` in place of `model`. Use 0.1.0 "
             f"for it, or train it again with --model={settings['variant']}."
         )
     unknown = sorted(settings.keys() - SETTINGS.keys())

@@ -87,7 +87,7 @@ def test_json_round_trips(tmp_path):
         ('{"dataset": "x", "colour": 1}', "no setting 'colour'. If a newer version wrote the file"),
         (
             '{"dataset": "x", "variant": "quate", "label_smoothing": 0.0}',
-            "made by version 1, which had `variant` in place of `model`.* again with --model=quate",
+            "made by 0\\.1\\.0, which had `variant` in place of `model`.* again with --model=quate",
         ),
         ('{"dataset": 5}', "--dataset must be text. Received: 5"),
     ],

@@ -1,4 +1,4 @@
-"""Damaged checkpoints, clocks that jump, and where nothing can be written: docs/interruptions.md."""
+"""Damaged checkpoints, jumping clocks, folders that cannot be written (docs/interruptions.md)."""
 
 import dataclasses
 import errno
