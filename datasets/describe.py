@@ -34,14 +34,14 @@ def main() -> None:
     else:
         print(description_text(facts))
         if source:
-            print("\n{description}\n{homepage}\nLicence: {licence}\n\n{citation}".format(**source))
+            print("\n{description}\n{homepage}\nLicense: {license}\n\n{citation}".format(**source))
     if _OUTPUT.value:
         with output_file(_OUTPUT.value) as file:
             file.write(as_json + "\n")
 
 
 def _source(benchmark: Benchmark) -> dict[str, str]:
-    names = ("description", "homepage", "licence", "citation")
+    names = ("description", "homepage", "license", "citation")
     return {name: getattr(benchmark, name).rstrip() for name in names}
 
 

@@ -18,11 +18,11 @@ _BORDES_HOMEPAGE = "https://everest.hds.utc.fr/doku.php?id=en:transe"
 _CODEX = "https://raw.githubusercontent.com/tsafavi/codex/master/data/triples/"
 _CODEX_HOMEPAGE = "https://github.com/tsafavi/codex"
 
-_WORDNET_LICENCE = "WordNet 3.0 licence"
-_FREEBASE_LICENCE = "CC-BY 2.5 (Freebase)"
-_CODEX_LICENCE = "MIT; from Wikidata, which is CC0"
+_WORDNET_LICENSE = "WordNet 3.0 license"
+_FREEBASE_LICENSE = "CC-BY 2.5 (Freebase)"
+_CODEX_LICENSE = "MIT; from Wikidata, which is CC0"
 _UNVERIFIED = "Only the number of triples is checked: we know no checksum of its content."
-_UNSTATED_LICENCE = "not stated by its publishers"
+_UNSTATED_LICENSE = "not stated by its publishers"
 
 _DETTMERS_2018 = """\
 @inproceedings{dettmers2018convolutional,
@@ -108,7 +108,7 @@ class Benchmark:
         test: The test split.
         description: What it is about, one or two sentences.
         homepage: Where to read more.
-        licence: Of the data.
+        license: Of the data.
         citation: BibTeX.
         labels_title: Title of the benchmark whose labels are used; default: its own.
         valid_negatives: The labelled negatives of the validation split, if there are any.
@@ -123,7 +123,7 @@ class Benchmark:
     test: SplitFile
     description: str
     homepage: str
-    licence: str
+    license: str
     citation: str
     labels_title: str = ""
     valid_negatives: SplitFile | None = None
@@ -166,7 +166,7 @@ WN18RR = Benchmark(
     test=SplitFile(3134, "0383bceaaa1096cf3c03ec021ed0048068e2355dbfc0239b292cefdac821cec5"),
     description="WordNet without the inverse relations of WN18, which made that one easy.",
     homepage=_CONVE_HOMEPAGE,
-    licence=_WORDNET_LICENCE,
+    license=_WORDNET_LICENSE,
     citation=_DETTMERS_2018,
 )
 
@@ -179,7 +179,7 @@ FB15K_237 = Benchmark(
     test=SplitFile(20466, "5711cf41623ceb4eacc50eb6108a3ca6565c7492e3caaf82a3e355cc660d1574"),
     description="Freebase facts of all kinds, without the inverse relations of FB15k.",
     homepage=_CONVE_HOMEPAGE,
-    licence=_FREEBASE_LICENCE,
+    license=_FREEBASE_LICENSE,
     citation=_TOUTANOVA_2015,
 )
 
@@ -192,7 +192,7 @@ WN18 = Benchmark(
     test=SplitFile(5000, "d22c19d176d4ba6a6f0d0c6bfce39ab3c16e3b20e1df6f9efe0d9ed86542fa10"),
     description="WordNet with 18 relations. Most test triples are inverses of training triples.",
     homepage=_BORDES_HOMEPAGE,
-    licence=_WORDNET_LICENCE,
+    license=_WORDNET_LICENSE,
     citation=_BORDES_2013,
     labels_title="WN18RR",
 )
@@ -206,7 +206,7 @@ FB15K = Benchmark(
     test=SplitFile(59071, "5b60b4de325482c3368e22d0b7452d465b09a610fea0ce3768d8b1e8b5a7e42a"),
     description="Freebase with 1,345 relations. Most test triples have their inverse in train.",
     homepage=_BORDES_HOMEPAGE,
-    licence=_FREEBASE_LICENCE,
+    license=_FREEBASE_LICENSE,
     citation=_BORDES_2013,
 )
 
@@ -219,7 +219,7 @@ UMLS = Benchmark(
     test=SplitFile(661, "a7eb529a3d2810fcc96341ccc97c625a5e202f8389673aa6bd317eeebbb79014"),
     description="The semantic network of the Unified Medical Language System: 135 kinds of things.",
     homepage=_CONVE_HOMEPAGE,
-    licence=_UNSTATED_LICENCE,
+    license=_UNSTATED_LICENSE,
     citation=_KEMP_2006,
 )
 
@@ -232,7 +232,7 @@ KINSHIP = Benchmark(
     test=SplitFile(1074, "05e5733265761d55be9c05bfaff5a8d0808df46f9c1e9d66cc3f2fe114e43d88"),
     description="Kinship terms among 104 members of the Alyawarra of Central Australia.",
     homepage=_CONVE_HOMEPAGE,
-    licence=_UNSTATED_LICENCE,
+    license=_UNSTATED_LICENSE,
     citation=_KEMP_2006,
 )
 
@@ -245,7 +245,7 @@ NATIONS = Benchmark(
     test=SplitFile(201, "3971085165b47b6aeaec68058c6d8d98b3005e929db81268410b95ae4db770ab"),
     description="Relations among 14 nations in the years 1950 to 1965.",
     homepage=_CONVE_HOMEPAGE,
-    licence=_UNSTATED_LICENCE,
+    license=_UNSTATED_LICENSE,
     citation=_KEMP_2006,
 )
 
@@ -258,7 +258,7 @@ CODEX_S = Benchmark(
     test=SplitFile(1828, "27127fcb34688c4778e88a39ef3c9b540807da846021e9d9685660ac1838aca1"),
     description="Wikidata facts about people, places and works: the small one of three.",
     homepage=_CODEX_HOMEPAGE,
-    licence=_CODEX_LICENCE,
+    license=_CODEX_LICENSE,
     citation=_SAFAVI_2020,
     labels_title="codex-relations",
     valid_negatives=SplitFile(
@@ -278,7 +278,7 @@ CODEX_M = Benchmark(
     test=SplitFile(10311, "0575ce05e4ce915e395bb4f708e8df9547989dd4c8c71407cbfd78c19daffcf7"),
     description="Wikidata facts about people, places and works: the middle one of three.",
     homepage=_CODEX_HOMEPAGE,
-    licence=_CODEX_LICENCE,
+    license=_CODEX_LICENSE,
     citation=_SAFAVI_2020,
     labels_title="codex-relations",
     valid_negatives=SplitFile(
@@ -299,7 +299,7 @@ CODEX_L = Benchmark(
     description="Wikidata facts about people, places and works: the large one of three. "
     + _UNVERIFIED,
     homepage=_CODEX_HOMEPAGE,
-    licence=_CODEX_LICENCE,
+    license=_CODEX_LICENSE,
     citation=_SAFAVI_2020,
     labels_title="codex-relations",
 )
@@ -314,7 +314,7 @@ YAGO3_10 = Benchmark(
     description="Facts of YAGO3 about entities with at least ten relations, mostly people. "
     + _UNVERIFIED,
     homepage=_CONVE_HOMEPAGE,
-    licence="CC BY 3.0 (YAGO)",
+    license="CC BY 3.0 (YAGO)",
     citation=_DETTMERS_2018,
 )
 

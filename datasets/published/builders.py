@@ -50,7 +50,7 @@ class BenchmarkBuilder(tfds.core.GeneratorBasedBuilder):
             description=self.benchmark.description,
             features=tfds.features.FeaturesDict({name: tfds.features.Text() for name in COLUMNS}),
             homepage=self.benchmark.homepage,
-            license=self.benchmark.licence,
+            license=self.benchmark.license,
             citation=self.benchmark.citation,
             disable_shuffling=True,
         )

@@ -69,7 +69,7 @@ class TrainConfig:
     )
     reciprocal: bool = setting(
         False,
-        help="Predict heads as the tails of inverse relations, which have their own embeddings.",
+        help="Predict heads as tails of inverse relations, with own embeddings (not with paper).",
         group="model",
         # The objective of the paper would never train the inverse relations.
         recipes=_QUERIES,
@@ -240,7 +240,7 @@ class TrainConfig:
     )
     compute_dtype: str = setting(
         "float32",
-        help="Precision of the matrix products in training. Ranking never uses bfloat16.",
+        help="Precision of the matrix products in training (paper: always float32).",
         group="advanced",
         choices=("float32", "bfloat16"),
         recipes=_QUERIES,
