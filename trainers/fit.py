@@ -4,14 +4,18 @@ Usage: quatre fit --dataset=wn18rr
 
 --dataset is a benchmark, a file of triples (CSV, TSV, RDF) or a folder of splits. Omitted flags
 take the preset of the data set, model and recipe (the settings of the reference implementation for
-the paper's four benchmarks); --print_config shows them. Ctrl-C and SIGTERM save a checkpoint;
---resume continues from it.
+the paper's four benchmarks), or are chosen by short trainings (--auto). Ctrl-C and SIGTERM save a
+checkpoint; --resume continues from it.
 """
 
+import dataclasses
+import functools
+import os
 import pathlib
 import shlex
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from absl import flags
@@ -37,11 +41,18 @@ _RESUME = flags.DEFINE_bool("resume", False, "Continue the run in --run_dir.")
 _PRINT_CONFIG = flags.DEFINE_bool(
     "print_config", False, "Print the settings of the run as JSON, and do not train."
 )
-for _flag in (_RUN_DIR, _RESUME, _PRINT_CONFIG):
-    place_in_help(_flag.name, "run")
+_AUTO = flags.DEFINE_bool(
+    "auto",
+    None,
+    "Choose regularizer, learning rate, batch size, recipe and size by short trainings, in a third "
+    "of --budget_minutes. Default: on data without a preset, if --recipe and --epochs are omitted.",
+)
+for _flag in (_RUN_DIR, _RESUME, _AUTO, _PRINT_CONFIG):
+    place_in_help(_flag.name, "run", is_basic=_flag is not _PRINT_CONFIG)
 _SETTINGS = setting_flags.SettingFlags()
-# Of a run on data without a preset, if nothing says how long to train.
+# Of a run whose settings are chosen, if nothing says how long to train.
 _BUDGET_MINUTES = 5.0
+_LENGTHS = {"epochs", "validate_every", "budget_minutes"}
 
 
 def main() -> int:
@@ -49,7 +60,9 @@ def main() -> int:
     given = _SETTINGS.given()
     if _DATA.dataset:
         given["dataset"] = _DATA.dataset
-    run_dir, config = _resolve(given)
+    is_chosen = _is_chosen(given)
+    fixed = [*given]
+    run_dir, config = _resolve(given, is_chosen)
     if _PRINT_CONFIG.value:
         print(config.to_json(), end="")
         return 0
@@ -58,12 +71,19 @@ def main() -> int:
     import_tensorflow()
     from trainers.training.fitting import fit
     from trainers.training.strategies import serve
+    from trainers.tuning.choosing import choose
 
     if cluster.is_server:
         serve(cluster)
     try:
         with preemptible(), membership(cluster, run_dir, _RESUME.value) as own_dir:
-            fit(config, own_dir, resume=_RESUME.value, **_DATA.given())
+            fit(
+                config,
+                own_dir,
+                resume=_RESUME.value,
+                choose=functools.partial(choose, fixed) if is_chosen else None,
+                **_DATA.given(),
+            )
     except Preempted:
         sys.stderr.write(f"Stopped by SIGTERM. {_hint(run_dir)}\n")
     except KeyboardInterrupt:
@@ -78,8 +98,20 @@ def _hint(run_dir: pathlib.Path) -> str:
     return f"To go on: quatre fit --run_dir={shlex.quote(str(run_dir))} --resume"
 
 
-def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:
+def _is_chosen(given: Mapping[str, Any]) -> bool:
+    """Returns whether settings are chosen by short trainings."""
+    if _AUTO.value is not None or _RESUME.value or "TF_CONFIG" in os.environ:
+        return bool(_AUTO.value)
+    dataset = given.get("dataset", "")
+    has_preset = presets.has_preset(dataset, presets.default_recipe(dataset))
+    lengths = given.keys() & _LENGTHS
+    return not has_preset and "recipe" not in given and lengths <= {"budget_minutes"}
+
+
+def _resolve(given: dict[str, Any], is_chosen: bool) -> tuple[pathlib.Path, configs.TrainConfig]:
     if _RESUME.value:
+        if is_chosen:
+            raise ConfigError("--auto is for a new run: a resumed one keeps its settings.")
         if _RUN_DIR.value is None:
             raise ConfigError("--resume needs --run_dir, the run to go on with.")
         run_dir = user_path(_RUN_DIR.value)
@@ -91,27 +123,37 @@ def _resolve(given: dict[str, Any]) -> tuple[pathlib.Path, configs.TrainConfig]:
         raise ConfigError("--dataset is needed, for example --dataset=countries.")
     catalog.check(given["dataset"])
     dataset, recipe = given.pop("dataset"), given.pop("recipe", None)
-    if recipe is None:
-        recipe = presets.default_recipe(dataset)
-        if not presets.has_preset(dataset, recipe):
-            given = _with_budget(given)
-    config = presets.resolve(dataset, recipe, given)
-    if note := presets.replacement_note(dataset, recipe, given):
-        sys.stderr.write(f"{note}\n")
+    if is_chosen:
+        config = _defaults(dataset, recipe, given)
+    else:
+        if recipe is None:
+            recipe = presets.default_recipe(dataset)
+            if not presets.has_preset(dataset, recipe):
+                sys.stderr.write(
+                    f"Training with --recipe={recipe}, the default for data without a preset.\n"
+                )
+        config = presets.resolve(dataset, recipe, given)
+        if note := presets.replacement_note(dataset, recipe, given):
+            sys.stderr.write(f"{note}\n")
     name = pathlib.Path(config.dataset).stem
     default = f"runs/{name}-{config.recipe}-{time.strftime('%Y%m%d-%H%M%S')}"
     return user_path(_RUN_DIR.value or default), config
 
 
-def _with_budget(given: dict[str, Any]) -> dict[str, Any]:
-    """Returns the settings of a run on data without a preset, for which no recipe is given."""
-    if not given.keys() & {"epochs", "validate_every", "budget_minutes"}:
-        given = {**given, "budget_minutes": _BUDGET_MINUTES}
-    length = f" --budget_minutes={given['budget_minutes']:g}" if "budget_minutes" in given else ""
+def _defaults(dataset: str, recipe: str | None, given: dict[str, Any]) -> configs.TrainConfig:
+    """Returns the settings from which others are chosen: no preset's."""
+    recipe = recipe or "sampled"
+    if recipe not in ("sampled", "strong") or given.keys() & _LENGTHS - {"budget_minutes"}:
+        raise ConfigError(
+            "--auto chooses settings of --recipe=sampled and strong, for --budget_minutes. Omit "
+            "--epochs, --validate_every and other recipes."
+        )
+    config = presets.resolve("", recipe, {"budget_minutes": _BUDGET_MINUTES, **given})
     sys.stderr.write(
-        f"Training with --recipe=sampled{length}, the default for data without a preset.\n"
+        f"Choosing settings and training within --budget_minutes={config.budget_minutes:g}; "
+        "--noauto trains with the defaults.\n"
     )
-    return given
+    return dataclasses.replace(config, dataset=dataset)
 
 
 if __name__ == "__main__":

@@ -40,9 +40,10 @@ def train(
         data: Triples `[n, 3]` of names (head, relation, tail), which are split; or what
             `quatre fit --dataset` takes: the name of a benchmark, a file or a folder.
         model: Score function; None: `"quatre"`.
-        recipe: `"paper"`, `"strong"` or `"sampled"`; None: `"paper"` for benchmarks, `"sampled"`
-            for other data, in 5 minutes unless a length is given.
-        budget_minutes: Wall time of the training; None: the recipe's number of epochs.
+        recipe: `"paper"`, `"strong"` or `"sampled"`; None: `"paper"` for benchmarks; for other data
+            it is chosen by short trainings, as `quatre fit --auto` does.
+        budget_minutes: Wall time of the training; None: the recipe's number of epochs, or 5
+            minutes where settings are chosen.
         run_dir: Folder of the run, which keeps the triples; None: `runs/NAME-TIME`.
         log: Called with each line of progress; None: no progress is shown.
         **settings: Other settings of `quatre fit`, such as `embedding_dim=64` or `seed=2`.

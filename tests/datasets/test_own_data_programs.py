@@ -4,8 +4,12 @@ import json
 import pathlib
 
 from tests import commands
+from tests.documents import ROOT, blocks
 
-ROOT = pathlib.Path(__file__).parents[2]
+PREPARE = (
+    "$ quatre prepare --input=examples/elements/facts.csv --labels=examples/elements/labels.csv "
+    "--output=data/elements\n"
+)
 ELEMENTS = ROOT / "examples" / "elements"
 
 
@@ -20,8 +24,16 @@ def test_prepare_and_describe(tmp_path):
         f"--output={out}",
     )
     assert (code, errors) == (0, "")
-    page = (ROOT / "docs" / "own_data.md").read_text(encoding="utf-8")
-    assert printed.replace(str(out), "data/elements").strip() in page
+    (page,) = (
+        block.text.removeprefix(PREPARE)
+        for block in blocks(ROOT / "docs" / "own_data.md", "")
+        if block.text.startswith(PREPARE)
+    )
+    shown = page.split("[...]\n")
+    assert len(shown) == 3
+    places = [printed.replace(str(out), "data/elements").find(part) for part in shown]
+    assert places[0] == 0
+    assert places == sorted(set(places))
     describe = ["-m", "datasets.describe", f"--dataset={out}"]
     code, described, errors = commands.launch(*describe, f"--output={out}.json")
     assert (code, errors) == (0, "")
@@ -37,7 +49,7 @@ def test_describe_tells_where_a_benchmark_is_from(archive_dir, tmp_path):
     flags = ["--dataset=nations", f"--manual_dir={archive_dir}", f"--data_dir={tmp_path}"]
     code, printed = commands.run("datasets.describe", *flags)
     assert code == 0
-    assert "\nhttps://github.com/TimDettmers/ConvE\nLicence: not stated" in printed
+    assert "\nhttps://github.com/TimDettmers/ConvE\nLicense: not stated" in printed
     assert "@inproceedings{kemp2006learning," in printed
     code, printed = commands.run("datasets.describe", *flags, "--format=json")
-    assert json.loads(printed)["licence"] == "not stated by its publishers"
+    assert json.loads(printed)["license"] == "not stated by its publishers"

@@ -47,7 +47,12 @@ def test_print_config_needs_no_tensorflow():
     ("arguments", "recipe", "minutes", "note"),
     [
         (["--dataset=nations"], "paper", 0.0, ""),
-        ([], "sampled", 5.0, "Training with --recipe=sampled --budget_minutes=5, the default"),
+        ([], "sampled", 5.0, "Choosing settings and training within --budget_minutes=5; --noauto"),
+        (["--n3=0.1", "--budget_minutes=2"], "sampled", 2.0, "within --budget_minutes=2; --noauto"),
+        (["--noauto"], "sampled", 0.0, "Training with --recipe=sampled, the default for data"),
+        (["--recipe=strong"], "strong", 0.0, ""),
+        (["--recipe=strong", "--auto"], "strong", 5.0, "Choosing settings and training within"),
+        (["--dataset=wn18rr", "--auto"], "sampled", 5.0, "Choosing settings and training within"),
         (["--epochs=7"], "sampled", 0.0, "Training with --recipe=sampled, the default"),
         (["--dataset=codex-s"], "sampled", 0.0, ""),
     ],
@@ -69,6 +74,9 @@ def test_recipe_and_budget_that_are_not_given(arguments, recipe, minutes, note):
         (["--dataset=countries", "--epochs=0"], "error: --epochs must be at least 1. Received: 0."),
         (["--dataset=wn18r"], "error: Unknown dataset 'wn18r'. Did you mean 'wn18rr'"),
         (["--resume"], "error: --resume needs --run_dir"),
+        (["--resume", "--auto"], "error: --auto is for a new run"),
+        (["--dataset=umls", "--auto", "--epochs=5"], "error: --auto chooses settings of --recipe="),
+        (["--dataset=umls", "--auto", "--recipe=paper"], "error: --auto chooses settings of --rec"),
     ],
 )
 def test_flag_errors_are_one_clean_message(arguments, message):

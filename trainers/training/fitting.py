@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import json
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -43,9 +43,18 @@ from trainers.training.signals import reinstall_handlers
 from trainers.training.strategies import chief_value, make_strategy, ranking_strategy
 from trainers.training.trainer import Trainer
 
+# Takes the settings, the graph and a clock of the seconds since the run began; returns the settings
+# to train with.
+Choose = Callable[[TrainConfig, Graph, Callable[[], float]], TrainConfig]
+
 
 def fit(
-    config: TrainConfig, run_dir: pathlib.Path, *, resume: bool = False, **sources: Any
+    config: TrainConfig,
+    run_dir: pathlib.Path,
+    *,
+    resume: bool = False,
+    choose: Choose | None = None,
+    **sources: Any,
 ) -> Results:
     """Trains, then evaluates the best weights on the test split and exports them.
 
@@ -53,6 +62,7 @@ def fit(
         config: The settings.
         run_dir: Where everything is kept; see `RunDirectory`.
         resume: Go on with the run that is there.
+        choose: Chooses settings for the graph, before the run begins.
         **sources: `data_dir` and `manual_dir` of `datasets.catalog.load`.
 
     Returns:
@@ -64,7 +74,7 @@ def fit(
         StorageError: The folder cannot be written to, or its disk is full.
         TrainingError: The loss is not finite any more.
     """
-    with _begun(config, run_dir, resume, sources) as session:
+    with _begun(config, run_dir, resume, sources, choose) as session:
         _train(session)
         results = _stored_results(session) or _finish(session)
         # Workers wait for the chief, which has more to do: none misses another before the end.
@@ -104,7 +114,11 @@ class _Session:
 
 @contextlib.contextmanager
 def _begun(
-    config: TrainConfig, run_dir: pathlib.Path, resume: bool, sources: Mapping[str, Any]
+    config: TrainConfig,
+    run_dir: pathlib.Path,
+    resume: bool,
+    sources: Mapping[str, Any],
+    choose: Choose | None = None,
 ) -> Iterator[_Session]:
     """Begins a run, or takes up the one that is there."""
     started = Clock.now()
@@ -127,6 +141,9 @@ def _begun(
     else:
         graph = catalog.load(config.dataset, **sources)
     check_memory(config, graph)
+    if choose:
+        config = choose(config, graph, lambda: Clock.now() - started)
+        check_memory(config, graph)
     with contextlib.ExitStack() as held:
         with _explained(run):
             held.enter_context(run.locked())

@@ -1,0 +1,129 @@
+"""Settings chosen by short trainings: the search on made-up figures, and a real one."""
+
+import dataclasses
+import math
+
+import pytest
+
+from datasets import catalog
+from quatre_tf.errors import TrainingError
+from tests.trainers.training.misfortunes import export_little
+from tests.trainers.training.wiring import eagerly
+from trainers.training import presets
+from trainers.training.config import TrainConfig
+from trainers.training.fitting import fit
+from trainers.tuning import choosing
+
+DEFAULTS = presets.resolve("", "sampled", {"budget_minutes": 10.0})
+# Seconds of an epoch with 64 components; a training of a trial takes 15 s.
+EPOCH = 0.5
+
+
+def figure(config):
+    """Best at N3 .1, learning rate .3 and batch size 250, each on a logarithmic scale."""
+    weight = config.n3 or config.dura / 100 or 1e-6
+    misses = (weight / 0.1, config.learning_rate / 0.3, (config.batch_size or 1000) / 250)
+    return 0.5 - 0.01 * sum(math.log(miss) ** 2 for miss in misses)
+
+
+@pytest.fixture
+def search(family, monkeypatch, capsys):
+    """`search(fixed, figure)` -> settings, trials and lines of a search on made-up figures."""
+
+    def run(*fixed, config=DEFAULTS, figure=figure, trial=15.0, epoch=EPOCH):
+        time, trials = [0.0], []
+
+        def train(self, config):
+            time[0] += trial
+            trials.append(config)
+            self._epoch_seconds[config.recipe, config.batch_size] = epoch
+            return figure(config)
+
+        monkeypatch.setattr(choosing._Search, "_train", train)
+        graph = catalog.load(str(family))
+        chosen = choosing.choose(fixed, config, graph, lambda: time[0])
+        return chosen, trials, capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def test_best_values_are_found_and_printed(search):
+    chosen, trials, lines = search()
+    assert 0.05 < chosen.n3 < 0.2
+    assert (chosen.learning_rate, chosen.batch_size, chosen.dura) == (0.3, 250, 0.0)
+    assert lines[0] == "Short trainings, at most 200 s; validation MRR with"
+    assert len(lines) == len(trials) + 3
+    best = [line for line in lines if line.endswith("  best so far")][-1]
+    assert best == f"  {'--batch_size=250':32} {max(map(figure, trials)):.4f}  best so far"
+    assert lines[-2].startswith("Chosen: ")
+    assert "--batch_size=250" in lines[-2]
+    assert "--learning_rate=0.3" in lines[-2]
+
+
+def test_short_trainings_are_small_and_end_with_a_third_of_the_time(search):
+    chosen, trials, _ = search(trial=30.0)
+    assert len(trials) == 6
+    assert {config.embedding_dim for config in trials} == {64}
+    # The graph is smaller than a sample of candidates.
+    assert {config.recipe for config in trials} == {chosen.recipe} == {"strong"}
+
+
+@pytest.mark.parametrize(
+    ("epoch", "dim", "epochs"),
+    # About 400 s are left.
+    [(0.2, 512, 200), (1.0, 512, None), (5.0, 128, None), (50.0, 64, None)],
+)
+def test_size_and_length_fit_the_time_that_is_left(search, epoch, dim, epochs):
+    chosen, *_ = search(epoch=epoch)
+    assert chosen.embedding_dim == dim
+    if epochs:
+        assert (chosen.epochs, chosen.budget_minutes, chosen.validate_every) == (epochs, 0, 10)
+    else:
+        assert chosen.budget_minutes == 10.0
+
+
+def test_given_settings_are_kept(search):
+    given = {"n3": 0.5, "embedding_dim": 32, "num_candidates": 7}
+    config = dataclasses.replace(DEFAULTS, **given)
+    chosen, trials, _ = search(*given, config=config)
+    for tried in (chosen, *trials):
+        assert {name: getattr(tried, name) for name in given} == given
+        assert tried.recipe == "sampled"
+
+
+def test_no_regularizer_may_be_best_for_distances(search):
+    config = presets.resolve("", "sampled", {"budget_minutes": 10.0, "model": "transe"})
+    chosen, *_ = search(config=config, figure=lambda config: -config.n3 - config.dura)
+    assert (chosen.n3, chosen.dura) == (0.0, 0.0)
+
+
+def test_collapsed_trainings_are_not_chosen(search):
+    def collapse(config):
+        if config.learning_rate > 0.1:
+            raise TrainingError("The loss is not finite.")
+        return figure(config)
+
+    assert search(figure=collapse)[0].learning_rate == 0.1
+
+
+def test_a_run_begins_with_settings_that_were_chosen(family, tmp_path, monkeypatch, capsys):
+    """The time that the trainings take decides how many there are: a clock of their own."""
+    export_little(monkeypatch)
+    ticks = iter(range(10**6))
+    given = {"budget_minutes": 1.0, "embedding_dim": 4, "learning_rate": 0.2}
+    config = dataclasses.replace(presets.resolve("", "sampled", given), dataset=str(family))
+
+    def choose(config, graph, clock):
+        del clock
+        chosen = choosing.choose(given, config, graph, lambda: next(ticks))
+        return dataclasses.replace(chosen, budget_minutes=0.0, epochs=2, validate_every=1)
+
+    with eagerly():
+        fit(config, tmp_path / "run", choose=choose)
+    written = TrainConfig.from_file(tmp_path / "run" / "config.json")
+    assert (written.recipe, written.embedding_dim, written.learning_rate) == ("strong", 4, 0.2)
+    out = capsys.readouterr().out
+    weights = [line for line in out.splitlines() if line.startswith("  --n3=")]
+    assert weights
+    (best,) = [line for line in weights if f"--n3={written.n3:g} " in line]
+    assert best.endswith("best so far")
