@@ -2,7 +2,8 @@
 
 One setting after another is varied around the best values so far: the regularizer first, which
 matters most, then learning rate, batch size and recipe. The trainings are small, take equally long
-and are ranked on the same validation triples. The size comes last: the largest that leaves enough
+and are ranked on the same validation triples. Short trainings need less regularization than long
+ones, so a few longer ones try heavier weights. The size comes last: the largest that leaves enough
 epochs in the rest of the time.
 """
 
@@ -21,12 +22,13 @@ from trainers.training.config import REGULARIZERS, SETTINGS, TrainConfig
 from trainers.training.trainer import Trainer
 from trainers.tuning.search import free_memory
 
-# Of the budget, for choosing; about so many trainings fit into it.
+# Of the budget, for choosing, and the number of trainings that should fit into each half of it.
 _SHARE = 1 / 3
-_TRIALS = 12
-_TRIAL_DIM = 64
-# Fewer epochs say little about settings; with more of them small graphs only lose time.
-_MAX_TRIAL_EPOCHS = 30
+_SHORT, _LONGER = 8, 3
+_SHORT_DIM, _LONGER_DIM = 64, 128
+_SHORT_EPOCHS = 30
+# The weights of longer trainings are so many times the best of the short ones.
+_HEAVIER = (1.0, 2.2, 4.8)
 _VALIDATION_TRIPLES = 2000
 _TIMED_SECONDS = 0.5
 _PARTS = 4
@@ -77,20 +79,33 @@ class _Search:
     ):
         self._start, self._fixed, self._graph, self._clock = config, {*fixed}, graph, clock
         self._evaluator = Evaluator(graph, config.tie_policy, config.seed)
-        self._best, self._value = config, -math.inf
-        if "embedding_dim" not in fixed:
-            self._best = dataclasses.replace(config, embedding_dim=_TRIAL_DIM)
+        self._best, self._value = self._sized(config, _SHORT_DIM), -math.inf
         self._may_be_strong = config.recipe == "sampled" and not self._fixed & _OF_SAMPLED
         if self._may_be_strong and graph.num_entities <= config.num_candidates:
             # The same objective, without a sample.
             self._best = dataclasses.replace(self._best, recipe="strong")
         self._budget = 60.0 * config.budget_minutes
-        # Of an epoch, by recipe and batch size.
-        self._epoch_seconds: dict[tuple[str, int], float] = {}
-        self._trial_seconds = 0.0
+        self._end = _SHARE * self._budget / 2
+        # Of a training: what it may take, how many epochs it has at most, and what one took.
+        self._seconds, self._max_epochs = self._end / _SHORT, _SHORT_EPOCHS
+        self._took = 0.0
+        # Of an epoch, by recipe, batch size and dimension.
+        self._epoch_seconds: dict[tuple[str, int, int], float] = {}
 
     def run(self) -> None:
         """Tries what there is time for."""
+        self._try_short()
+        self._end = _SHARE * self._budget
+        self._seconds = self._took = (self._end - self._clock()) / _LONGER
+        self._max_epochs = _MOST_EPOCHS
+        self._try_longer()
+
+    def _sized(self, config: TrainConfig, dim: int) -> TrainConfig:
+        if "embedding_dim" in self._fixed:
+            return config
+        return dataclasses.replace(config, embedding_dim=dim)
+
+    def _try_short(self) -> None:
         if not self._fixed & {*REGULARIZERS}:
             self._choose_weight()
         for factor in (3.0, 1 / 3):
@@ -103,14 +118,14 @@ class _Search:
     def run_config(self) -> TrainConfig:
         """Returns the best settings, with the size and length that there is time for."""
         best, seconds = self._best, self._budget - self._clock()
-        length = self._epoch_seconds.get((best.recipe, best.batch_size), 0.0)
-        dim = self._start.embedding_dim
-        if length and "embedding_dim" not in self._fixed:
-            fitting = (d for d in _DIMS if length * d / _TRIAL_DIM * _LEAST_EPOCHS <= seconds)
-            dim = next(fitting, _TRIAL_DIM)
-        length *= dim / best.embedding_dim
-        best = dataclasses.replace(best, embedding_dim=dim)
-        if length and seconds > _MOST_EPOCHS * length:
+        measured = self._epoch_seconds.get(_kind(best))
+        if measured is None:
+            return self._sized(best, self._start.embedding_dim)
+        # At most proportional to the size.
+        epoch = measured / best.embedding_dim
+        fitting = (dim for dim in _DIMS if epoch * dim * _LEAST_EPOCHS <= seconds)
+        best = self._sized(best, next(fitting, _SHORT_DIM))
+        if seconds > _MOST_EPOCHS * epoch * best.embedding_dim:
             best = dataclasses.replace(
                 best, budget_minutes=0.0, epochs=_MOST_EPOCHS, validate_every=_VALIDATE_EVERY
             )
@@ -130,10 +145,21 @@ class _Search:
             self._try(n3=weight * factor)
         self._try(n3=0.0, dura=1.2 * self._best.n3)
 
+    def _try_longer(self) -> None:
+        """Tries heavier regularizers until one is worse."""
+        name = "dura" if self._best.dura else "n3"
+        weight = getattr(self._best, name)
+        if not weight or name in self._fixed:
+            return
+        self._best, self._value = self._sized(self._best, _LONGER_DIM), -math.inf
+        print(f"Longer ones, n = {self._best.embedding_dim}", flush=True)
+        for factor in _HEAVIER:
+            if not self._try(**{name: weight * factor}):
+                return
+
     def _try(self, **changes: Any) -> bool:
         """Trains with changed settings; returns whether they are the best so far."""
-        over = self._clock() + self._trial_seconds > _SHARE * self._budget
-        if over or self._fixed & changes.keys():
+        if self._clock() + self._took > self._end or self._fixed & changes.keys():
             return False
         changes = {
             name: float(f"{value:.2g}") if isinstance(value, float) else value
@@ -146,7 +172,7 @@ class _Search:
         except TrainingError:
             value = 0.0
         free_memory()
-        self._trial_seconds = max(self._trial_seconds, self._clock() - started)
+        self._took = max(self._took, self._clock() - started)
         is_better = value > self._value
         mark = "  best so far" if is_better else ""
         print(f"  {_text(changes):32} {value:.4f}{mark}", flush=True)
@@ -161,13 +187,12 @@ class _Search:
         epoch = trainer.recipe.steps_per_epoch
         trainer.train(1)
         compiling = self._clock() - started
-        kind = (config.recipe, config.batch_size)
+        kind = _kind(config)
         if kind not in self._epoch_seconds:
             self._epoch_seconds[kind] = epoch * _seconds_per_step(trainer, epoch, self._clock)
         # What is tried takes equally long, not equally many steps. Ranking is compiled as well.
-        trial = _SHARE * self._budget / _TRIALS
-        seconds = max(trial - 2 * compiling, trial / 3)
-        epochs = min(seconds / self._epoch_seconds[kind], _MAX_TRIAL_EPOCHS)
+        seconds = max(self._seconds - 2 * compiling, self._seconds / 3)
+        epochs = min(seconds / self._epoch_seconds[kind], self._max_epochs)
         done = int(trainer.step.numpy())
         last = max(round(epochs * epoch), done + 1)
         trainer.last_step.assign(last)
@@ -177,6 +202,10 @@ class _Search:
                 trainer.train(part.size)
         results = self._evaluator.evaluate(trainer.model, "valid", max_triples=_VALIDATION_TRIPLES)
         return results.metrics()["mrr"]
+
+
+def _kind(config: TrainConfig) -> tuple[str, int, int]:
+    return config.recipe, config.batch_size, config.embedding_dim
 
 
 def _seconds_per_step(trainer: Trainer, epoch: int, clock: Callable[[], float]) -> float:

@@ -15,7 +15,7 @@ from trainers.training.fitting import fit
 from trainers.tuning import choosing
 
 DEFAULTS = presets.resolve("", "sampled", {"budget_minutes": 10.0})
-# Seconds of an epoch with 64 components; a training of a trial takes 15 s.
+# Seconds of an epoch with 64 components.
 EPOCH = 0.5
 
 
@@ -30,13 +30,14 @@ def figure(config):
 def search(family, monkeypatch, capsys):
     """`search(fixed, figure)` -> settings, trials and lines of a search on made-up figures."""
 
-    def run(*fixed, config=DEFAULTS, figure=figure, trial=15.0, epoch=EPOCH):
+    def run(*fixed, config=DEFAULTS, figure=figure, trial=6.0, epoch=EPOCH):
         time, trials = [0.0], []
 
         def train(self, config):
             time[0] += trial
             trials.append(config)
-            self._epoch_seconds[config.recipe, config.batch_size] = epoch
+            seconds = epoch * config.embedding_dim / 64
+            self._epoch_seconds[choosing._kind(config)] = seconds
             return figure(config)
 
         monkeypatch.setattr(choosing._Search, "_train", train)
@@ -52,26 +53,26 @@ def test_best_values_are_found_and_printed(search):
     assert 0.05 < chosen.n3 < 0.2
     assert (chosen.learning_rate, chosen.batch_size, chosen.dura) == (0.3, 250, 0.0)
     assert lines[0] == "Short trainings, at most 200 s; validation MRR with"
-    assert len(lines) == len(trials) + 3
-    best = [line for line in lines if line.endswith("  best so far")][-1]
-    assert best == f"  {'--batch_size=250':32} {max(map(figure, trials)):.4f}  best so far"
+    assert len(lines) == len(trials) + 4
+    short = [config for config in trials if config.embedding_dim == 64]
+    best = f"  {'--batch_size=250':32} {max(map(figure, short)):.4f}  best so far"
+    assert best in lines
     assert lines[-2].startswith("Chosen: ")
     assert "--batch_size=250" in lines[-2]
     assert "--learning_rate=0.3" in lines[-2]
 
 
-def test_short_trainings_are_small_and_end_with_a_third_of_the_time(search):
+def test_trainings_are_small_and_end_with_a_third_of_the_time(search):
     chosen, trials, _ = search(trial=30.0)
-    assert len(trials) == 6
-    assert {config.embedding_dim for config in trials} == {64}
+    assert [config.embedding_dim for config in trials] == [64] * 3 + [128] * 3
     # The graph is smaller than a sample of candidates.
     assert {config.recipe for config in trials} == {chosen.recipe} == {"strong"}
 
 
 @pytest.mark.parametrize(
     ("epoch", "dim", "epochs"),
-    # About 400 s are left.
-    [(0.2, 512, 200), (1.0, 512, None), (5.0, 128, None), (50.0, 64, None)],
+    # About 500 s are left.
+    [(0.2, 512, 200), (1.0, 512, None), (8.0, 128, None), (50.0, 64, None)],
 )
 def test_size_and_length_fit_the_time_that_is_left(search, epoch, dim, epochs):
     chosen, *_ = search(epoch=epoch)
@@ -80,6 +81,18 @@ def test_size_and_length_fit_the_time_that_is_left(search, epoch, dim, epochs):
         assert (chosen.epochs, chosen.budget_minutes, chosen.validate_every) == (epochs, 0, 10)
     else:
         assert chosen.budget_minutes == 10.0
+
+
+def test_longer_trainings_show_that_more_regularization_pays_off(search):
+    def heavier_is_better_later(config):
+        best = 0.01 if config.embedding_dim == 64 else 0.04
+        return 0.5 - 0.01 * math.log((config.n3 or 1e-6) / best) ** 2
+
+    chosen, trials, lines = search(figure=heavier_is_better_later)
+    longer = [config.n3 for config in trials if config.embedding_dim == 128]
+    assert longer == [0.01, 0.022, 0.048]
+    assert chosen.n3 == 0.048
+    assert "Longer ones, n = 128" in lines
 
 
 def test_given_settings_are_kept(search):
@@ -123,7 +136,6 @@ def test_a_run_begins_with_settings_that_were_chosen(family, tmp_path, monkeypat
     written = TrainConfig.from_file(tmp_path / "run" / "config.json")
     assert (written.recipe, written.embedding_dim, written.learning_rate) == ("strong", 4, 0.2)
     out = capsys.readouterr().out
-    weights = [line for line in out.splitlines() if line.startswith("  --n3=")]
-    assert weights
-    (best,) = [line for line in weights if f"--n3={written.n3:g} " in line]
-    assert best.endswith("best so far")
+    tried = [line for line in out.splitlines() if line.startswith("  --")]
+    best = [line for line in tried if line.endswith("  best so far")][-1]
+    assert best.startswith(f"  --n3={written.n3:g} ")
