@@ -142,6 +142,8 @@ def _resolve(given: dict[str, Any], is_chosen: bool) -> tuple[pathlib.Path, conf
 
 def _defaults(dataset: str, recipe: str | None, given: dict[str, Any]) -> configs.TrainConfig:
     """Returns the settings from which others are chosen: no preset's."""
+    if "TF_CONFIG" in os.environ:
+        raise ConfigError("--auto chooses settings in one process: unset TF_CONFIG, or omit it.")
     recipe = recipe or "sampled"
     if recipe not in ("sampled", "strong") or given.keys() & _LENGTHS - {"budget_minutes"}:
         raise ConfigError(

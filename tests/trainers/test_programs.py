@@ -87,6 +87,13 @@ def test_flag_errors_are_one_clean_message(arguments, message):
     assert "Traceback" not in err
 
 
+def test_processes_of_a_cluster_do_not_choose_settings_each_for_itself():
+    flags = ("-m", "trainers.fit", "--dataset=umls", "--auto")
+    code, out, err = commands.launch(*flags, TF_CONFIG="{}")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: --auto chooses settings in one process: unset TF_CONFIG")
+
+
 # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH leave the bounding set: root has no more rights to files
 # than others.
 WITHOUT_RIGHTS = """
