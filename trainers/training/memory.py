@@ -4,11 +4,13 @@ The factors of a step were measured, at sizes where it takes more than the table
 """
 
 import dataclasses
+import gc
 import os
 import pathlib
 import resource
 from collections.abc import Iterator
 
+import keras
 import tensorflow as tf
 
 from quatre_tf.data.graph import Graph
@@ -134,3 +136,9 @@ def _bounds() -> Iterator[float]:
             file = _CGROUP / path.strip("/")
             if file.is_file() and (most := file.read_text().strip()) != "max":
                 yield float(most) - resident
+
+
+def free_memory() -> None:
+    """Lets go of the last run: models and compiled functions refer to each other in circles."""
+    keras.utils.clear_session()
+    gc.collect()

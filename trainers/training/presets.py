@@ -40,13 +40,6 @@ _OF_RECIPE: dict[str, dict[str, Any]] = {
     },
 }
 
-# Of strong, and of sampled, whose sample would be all entities: chosen by `quatre fit --auto`.
-_SMALL = {"embedding_dim": 512, "epochs": 200, "validate_every": 10}
-_SMALL_GRAPHS: dict[str, dict[str, Any]] = {
-    "umls": {**_SMALL, "n3": 0.0, "dura": 0.026},
-    "kinship": {**_SMALL, "n3": 0.01},
-    "nations": {**_SMALL, "n3": 0.022},
-}
 # The models with quaternions, by recipe and data set. For the paper's four benchmarks, `paper` has
 # the commands in the README of the reference implementation; the rest was chosen on validation
 # splits.
@@ -124,14 +117,14 @@ _QUATERNIONS: dict[str, dict[str, dict[str, Any]]] = {
             "epochs": 14,
             "validate_every": 2,
         },
-        **_SMALL_GRAPHS,
+        "umls": {"n3": 0.005},
     },
     "sampled": {
         "wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1},
         "fb15k237": {"embedding_dim": 512, "n3": 0.05},
         "wn18": {"embedding_dim": 384, "learning_rate": 0.15, "n3": 0.05, "validate_every": 10},
         "fb15k": {"embedding_dim": 256, "num_candidates": 8192, "learning_rate": 0.2, "n3": 0.0075},
-        **_SMALL_GRAPHS,
+        "umls": {"n3": 0.005},
         "codex-s": {
             "embedding_dim": 512,
             "batch_size": 250,

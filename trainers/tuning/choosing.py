@@ -19,8 +19,8 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from trainers.training.config import REGULARIZERS, SETTINGS, TrainConfig
+from trainers.training.memory import free_memory
 from trainers.training.trainer import Trainer
-from trainers.tuning.search import free_memory
 
 # Of the budget, for choosing, and the number of trainings that should fit into each half of it.
 _SHARE = 1 / 3

@@ -1,19 +1,17 @@
 """A hyperparameter search: trials one after another, then the best ones with more seeds."""
 
 import dataclasses
-import gc
 import json
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-import keras
 
 from quatre_tf.atomic_files import write_text
 from quatre_tf.errors import TrainingError
 from trainers.reporting.rendering import write_csv
 from trainers.reporting.training_log import VALID
 from trainers.training.fitting import train
+from trainers.training.memory import free_memory
 from trainers.training.run_directory import (
     RunDirectory,
     check_one_graph,
@@ -79,12 +77,6 @@ def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[Tri
     summary = tables.summarize(search, series.results)
     write_text(output / "best.json", json.dumps(summary, indent=2) + "\n")
     return series.results
-
-
-def free_memory() -> None:
-    """Lets go of the last run: models and compiled functions refer to each other in circles."""
-    keras.utils.clear_session()
-    gc.collect()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,7 @@ import pytest
 
 from datasets import catalog
 from quatre_tf.errors import TrainingError
+from tests import commands
 from tests.trainers.training.misfortunes import export_little
 from tests.trainers.training.wiring import eagerly
 from trainers.training import presets
@@ -139,3 +140,11 @@ def test_a_run_begins_with_settings_that_were_chosen(family, tmp_path, monkeypat
     tried = [line for line in out.splitlines() if line.startswith("  --")]
     best = [line for line in tried if line.endswith("  best so far")][-1]
     assert best.startswith(f"  --n3={written.n3:g} ")
+
+
+def test_optuna_is_not_needed():
+    """It comes with the extra `tune`; `fit` does without."""
+    flags = ("--dataset=umls", "--auto", "--run_dir=/dev/null/run")
+    code, _, err = commands.launch_without("optuna", "trainers.fit", *flags)
+    assert code == 1
+    assert "/dev/null/run" in err.splitlines()[-1]
