@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import shlex
 from typing import Any
 
 import pyarrow as pa
@@ -75,8 +76,9 @@ def load_file(path: str | os.PathLike) -> tuple[Graph, dict[str, Any]]:
         return _read(Source(path), None, name.partition(".")[0] or name)
     except DataError as error:
         raise DataError(
-            f"{error}\nFlags for reading and splitting are those of `quatre prepare --input={path}"
-            " --output=FOLDER`, which writes a folder to train on."
+            f"{error}\nOnly `quatre prepare` has flags for reading and splitting: add them to"
+            f" `quatre prepare --input={shlex.quote(str(path))} --output=FOLDER`, then train with"
+            " --dataset=FOLDER."
         ) from error
 
 

@@ -57,9 +57,13 @@ def choose(
     search = _Search(fixed, config, graph, clock)
     search.run()
     chosen = search.run_config()
-    names = [field.name for field in dataclasses.fields(config)]
-    values = {name: getattr(chosen, name) for name in names}
-    changes = {name: value for name, value in values.items() if value != getattr(config, name)}
+    defaults = dataclasses.asdict(config)
+    changes = {
+        name: value
+        for name, value in dataclasses.asdict(chosen).items()
+        # Without a budget the epochs say how long.
+        if value != defaults[name] and name != "budget_minutes"
+    }
     print(f"Chosen: {_text(changes) or 'the defaults'}\n", flush=True)
     return chosen
 
@@ -141,6 +145,8 @@ class _Search:
         else:
             self._try(n3=0.002)
         weight = self._best.n3
+        if not weight:
+            return
         for factor in (2.2, 1 / 2.2):
             self._try(n3=weight * factor)
         self._try(n3=0.0, dura=1.2 * self._best.n3)

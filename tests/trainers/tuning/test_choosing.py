@@ -107,8 +107,9 @@ def test_given_settings_are_kept(search):
 
 def test_no_regularizer_may_be_best_for_distances(search):
     config = presets.resolve("", "sampled", {"budget_minutes": 10.0, "model": "transe"})
-    chosen, *_ = search(config=config, figure=lambda config: -config.n3 - config.dura)
+    chosen, trials, _ = search(config=config, figure=lambda config: -config.n3 - config.dura)
     assert (chosen.n3, chosen.dura) == (0.0, 0.0)
+    assert len(set(trials)) == len(trials)
 
 
 def test_collapsed_trainings_are_not_chosen(search):
