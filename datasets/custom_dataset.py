@@ -128,12 +128,12 @@ def _split(name: str, read: InputTriples, options: SplitOptions) -> tuple[Graph,
 
 
 def _write(graph: Graph, report: dict[str, Any], folder: pathlib.Path) -> None:
-    names = (graph.entities.names, graph.relations.names, graph.entities.names)
+    of = (graph.entities, graph.relations, graph.entities)
     tables = {split: graph.split(split) for split in SPLITS}
     tables |= {NEGATIVES[split]: triples for split, triples in graph.negatives.items()}
     for file_name, triples in tables.items():
-        columns = zip(names, triples.T, strict=True)
-        write_triples([column[ids] for column, ids in columns], folder / f"{file_name}.txt")
+        columns = [names.take(ids) for names, ids in zip(of, triples.T, strict=True)]
+        write_triples(columns, folder / f"{file_name}.txt")
     if graph.labels:
         write_labels(graph.labels, folder / "labels.tsv")
     (folder / REPORT).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")

@@ -11,7 +11,7 @@ from datasets.twins import Twins, leakage, overlaps
 from quatre_tf.data.encoding import NEGATIVES, SPLITS
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.relation_categories import CATEGORIES, heads_and_tails, relation_categories
-from quatre_tf.data.triple_keys import first_occurrences, triple_keys
+from quatre_tf.data.triple_keys import are_among, distinct, first_occurrences, triple_keys
 from quatre_tf.paths import printable
 
 _QUANTILES = {"min": 0, "25%": 25, "median": 50, "75%": 75, "90%": 90, "99%": 99, "max": 100}
@@ -58,14 +58,14 @@ def describe(graph: Graph, preparation: Mapping[str, Any] | None = None) -> dict
         "unseen", "warnings"}`. Degrees and relations are counted over all splits, without repeats;
         `warnings` is `{subject: message}`.
     """
-    distinct = _distinct(graph)
-    shared = overlaps(distinct, graph.num_relations)
+    triples = _distinct_triples(graph)
+    shared = overlaps(triples, graph.num_relations)
     twins = shared.suspected()
     facts = {
         "name": graph.name,
         "fingerprint": graph.fingerprint,
         "counts": _counts(graph),
-        "degrees": _degrees(graph, distinct),
+        "degrees": _degrees(graph, triples),
         "relations": _relations(graph, shared),
         "suspected_relations": _suspected(graph, twins),
         "leakage": {split: leakage(graph, split, twins) for split in SPLITS[1:]},
@@ -79,10 +79,10 @@ def describe(graph: Graph, preparation: Mapping[str, Any] | None = None) -> dict
 def _counts(graph: Graph) -> dict[str, int]:
     sizes = {split: len(graph.split(split)) for split in SPLITS}
     keys = {
-        split: triple_keys(graph.split(split), graph.num_entities, graph.num_relations)
+        split: distinct(triple_keys(graph.split(split), graph.num_entities, graph.num_relations))
         for split in SPLITS
     }
-    held = np.concatenate([keys["valid"], keys["test"]])
+    held = distinct(np.concatenate([keys["valid"], keys["test"]]))
     return {
         "entities": graph.num_entities,
         "relations": graph.num_relations,
@@ -90,21 +90,21 @@ def _counts(graph: Graph) -> dict[str, int]:
         **{NEGATIVES[split]: len(triples) for split, triples in graph.negatives.items()},
         "labels": len(graph.labels),
         "loops": int((graph.known[:, 0] == graph.known[:, 2]).sum()),
-        "repeated_in_a_split": sum(len(k) - len(np.unique(k)) for k in keys.values()),
-        "in_train_and_held_out": int(np.isin(np.unique(held), keys["train"]).sum()),
-        "in_valid_and_test": len(np.intersect1d(keys["valid"], keys["test"])),
+        "repeated_in_a_split": sum(sizes.values()) - sum(map(len, keys.values())),
+        "in_train_and_held_out": int(are_among(held, keys["train"]).sum()),
+        "in_valid_and_test": len(keys["valid"]) + len(keys["test"]) - len(held),
     }
 
 
-def _distinct(graph: Graph) -> np.ndarray:
+def _distinct_triples(graph: Graph) -> np.ndarray:
     """Returns the triples of all splits, each once."""
     keys = triple_keys(graph.known, graph.num_entities, graph.num_relations)
     return graph.known[first_occurrences(keys)]
 
 
-def _degrees(graph: Graph, distinct: np.ndarray) -> dict[str, dict[str, float]]:
+def _degrees(graph: Graph, triples: np.ndarray) -> dict[str, dict[str, float]]:
     """Returns quantiles of how many triples an entity has: at all, as their head, as their tail."""
-    heads, _, tails = distinct.T
+    heads, _, tails = triples.T
     ends = {"triples": np.concatenate([heads, tails]), "as head": heads, "as tail": tails}
     return {name: _quantiles(graph, entities) for name, entities in ends.items()}
 
@@ -155,10 +155,13 @@ def _suspected(graph: Graph, twins: Twins) -> list[dict[str, Any]]:
 
 def _unseen(graph: Graph, split: str) -> dict[str, Any]:
     """Returns what a split has and train has not: how many, and the first of their names."""
-    triples, train = graph.split(split), graph.train
-    entities = np.setdiff1d(triples[:, [0, 2]], train[:, [0, 2]])
-    relations = np.setdiff1d(triples[:, 1], train[:, 1])
-    unseen = np.isin(triples[:, [0, 2]], entities).any(axis=1) | np.isin(triples[:, 1], relations)
+    triples, ends = graph.split(split), [0, 2]
+    new_entity, new_relation = np.ones(graph.num_entities, bool), np.ones(graph.num_relations, bool)
+    new_entity[graph.train[:, ends]] = False
+    new_relation[graph.train[:, 1]] = False
+    unseen = new_entity[triples[:, ends]].any(axis=1) | new_relation[triples[:, 1]]
+    entities = np.unique(triples[:, ends][new_entity[triples[:, ends]]])
+    relations = np.unique(triples[:, 1][new_relation[triples[:, 1]]])
     return {
         "num_triples": int(unseen.sum()),
         "entities": len(entities),

@@ -1,7 +1,6 @@
 """Splitting triples into train, valid and test."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from quatre_tf.data.triple_keys import triple_keys
 from quatre_tf.errors import DataError
 
 METHODS = ("leakage_aware", "random")
+_GROUPS_AT_ONCE = 2**18
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,13 +74,18 @@ def split_triples(
     }
     rng = np.random.default_rng(options.seed)
     if options.method == "random":
-        held = [[row] for row in rng.permutation(len(triples))[: sum(wanted.values())].tolist()]
+        rows = rng.permutation(len(triples))[: sum(wanted.values())]
+        sizes = np.ones(len(rows), np.int64)
     else:
-        groups = _shuffled(_groups(triples, num_entities, num_relations), rng)
-        held = _held_out(triples, groups, sum(wanted.values()))
-    test, valid = _share_out(held, wanted["test"], sum(wanted.values()))
-    rest = np.setdiff1d(np.arange(len(triples)), np.concatenate([valid, test]))
-    splits = {"train": rest, "valid": valid, "test": test}
+        rows, sizes = _shuffled(_groups(triples, num_entities, num_relations), rng)
+        ids = triples[rows] + np.array([0, num_entities, 0])
+        taken = _held_out(ids, sizes, sum(wanted.values()))
+        rows, sizes = rows[np.repeat(taken, sizes)], sizes[taken]
+    is_test = np.repeat(_for_test(sizes, wanted["test"], sum(wanted.values())), sizes)
+    test, valid = np.sort(rows[is_test]), np.sort(rows[~is_test])
+    is_train = np.ones(len(triples), bool)
+    is_train[valid] = is_train[test] = False
+    splits = {"train": np.flatnonzero(is_train), "valid": valid, "test": test}
     _check(splits, len(triples), options.method)
     return splits
 
@@ -93,58 +98,64 @@ def _groups(triples: np.ndarray, num_entities: int, num_relations: int) -> np.nd
     return np.unique(keys, return_inverse=True)[1]
 
 
-def _shuffled(groups: np.ndarray, rng: np.random.Generator) -> Iterator[list[int]]:
-    """Yields the rows of each group, the groups in random order, whatever their sizes."""
+def _shuffled(groups: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the rows of all groups, the groups in random order, and their sizes."""
     places = rng.permutation(groups.max(initial=-1) + 1)[groups]
-    rows = np.argsort(places, kind="stable").tolist()
-    ends = np.cumsum(np.bincount(places)).tolist()
-    start = 0
-    for end in ends:
-        yield rows[start:end]
-        start = end
+    return np.argsort(places, kind="stable"), np.bincount(places)
 
 
-def _held_out(triples: np.ndarray, groups: Iterable[list[int]], wanted: int) -> list[list[int]]:
-    """Returns groups that can be held out, together at most `wanted` triples."""
-    rows = triples.tolist()
-    entities = np.bincount(triples[:, [0, 2]].reshape(-1)).tolist()
-    relations = np.bincount(triples[:, 1]).tolist()
-    held = []
-    for group in groups:
-        if len(group) <= wanted and _take([rows[row] for row in group], entities, relations):
-            held.append(group)
-            wanted -= len(group)
-            if not wanted:
-                break
-    return held
+def _held_out(ids: np.ndarray, sizes: np.ndarray, wanted: int) -> np.ndarray:
+    """Returns which groups are held out, `[num_groups]` bool: the first that can be.
+
+    Args:
+        ids: `[num_triples, 3]`: the triples of all groups, one group after another. No entity has
+            the number of a relation.
+        sizes: `[num_groups]`: triples of each group.
+        wanted: Triples to hold out, at most.
+    """
+    left = np.bincount(ids.reshape(-1))
+    taken = np.zeros(len(sizes), bool)
+    ends = np.cumsum(sizes)
+    for first in range(0, len(sizes) if wanted else 0, _GROUPS_AT_ONCE):
+        groups = np.arange(first, min(first + _GROUPS_AT_ONCE, len(sizes)))
+        part = ids[ends[first] - sizes[first] : ends[groups[-1]]]
+        if len(part) <= wanted:
+            # What all of these groups together leave something of cannot stop any of them.
+            leaves = left > np.bincount(part.reshape(-1), minlength=len(left))
+            starts = ends[groups] - sizes[groups] - ends[first] + sizes[first]
+            free = np.logical_and.reduceat(leaves[part].all(axis=1), starts)
+            taken[groups] = free
+            chosen = part[np.repeat(free, sizes[groups])]
+            left -= np.bincount(chosen.reshape(-1), minlength=len(left))
+            wanted -= len(chosen)
+            groups = groups[~free]
+        for group in groups.tolist():
+            members = ids[ends[group] - sizes[group] : ends[group]]
+            if len(members) <= wanted and _take(members.reshape(-1).tolist(), left):
+                taken[group] = True
+                wanted -= len(members)
+    return taken
 
 
-def _take(group: list[list[int]], entities: list[int], relations: list[int]) -> bool:
-    """Takes a group's triples off the counts, if none of them comes down to 0."""
-    for head, relation, tail in group:
-        entities[head] -= 1
-        entities[tail] -= 1
-        relations[relation] -= 1
-    if all(
-        entities[head] and relations[relation] and entities[tail] for head, relation, tail in group
-    ):
+def _take(ids: list[int], left: np.ndarray) -> bool:
+    """Takes the ids of a group off the counts, if none of them comes down to 0."""
+    for number in ids:
+        left[number] -= 1
+    if all(left[number] for number in ids):
         return True
-    for head, relation, tail in group:
-        entities[head] += 1
-        entities[tail] += 1
-        relations[relation] += 1
+    for number in ids:
+        left[number] += 1
     return False
 
 
-def _share_out(held: list[list[int]], test: int, total: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the rows of test and of valid, in the proportion test : total - test."""
-    left = max(1, round(sum(map(len, held)) * test / total))
-    parts: tuple[list[int], list[int]] = [], []
-    for group in held:
-        fits = len(group) <= left
-        parts[0 if fits else 1].extend(group)
-        left -= len(group) if fits else 0
-    return np.sort(np.array(parts[0], np.int64)), np.sort(np.array(parts[1], np.int64))
+def _for_test(sizes: np.ndarray, test: int, total: int) -> np.ndarray:
+    """Returns which groups are for the test split, so that it has `test` of `total` triples."""
+    left = max(1, round(sizes.sum() * test / total))
+    chosen = []
+    for size in sizes.tolist():
+        chosen.append(size <= left)
+        left -= size if chosen[-1] else 0
+    return np.array(chosen, bool)
 
 
 def _check(splits: dict[str, np.ndarray], num_triples: int, method: str) -> None:

@@ -8,14 +8,12 @@ not be empty or only white space. A byte order mark at the start and empty lines
 import pathlib
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from datasets.readers.delimited import parse
 from datasets.readers.text_files import read_bytes, without_mark
 from datasets.readers.text_format import Layout
-from quatre_tf.data.vocabulary import as_strings
+from quatre_tf.data.vocabulary import as_lines
 
 COLUMNS = ("head", "relation", "tail")
 _LAYOUT = Layout("\t", COLUMNS, header=False, places=(0, 1, 2))
@@ -48,15 +46,12 @@ def parse_triples(data: bytes, origin: str) -> pa.Table:
     return parse(without_mark(data), origin, _LAYOUT, COLUMNS)
 
 
-def write_triples(columns: Sequence[Sequence[str] | np.ndarray], path: str | pathlib.Path) -> None:
+def write_triples(columns: Sequence[pa.Array], path: str | pathlib.Path) -> None:
     """Writes a file for `read_triples`.
 
     Args:
-        columns: Heads, relations and tails: names without TABs, line breaks and NUL characters.
+        columns: Heads, relations and tails, as `large_string`: names without TABs, line breaks and
+            NUL characters.
         path: The file.
     """
-    lines = pc.binary_join_element_wise(
-        *map(as_strings, columns), pa.scalar("\t", pa.large_string())
-    )
-    with pathlib.Path(path).open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{line}\n" for line in lines.to_pylist())
+    pathlib.Path(path).write_bytes(as_lines(*columns))

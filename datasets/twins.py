@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.triple_keys import triple_keys
+from quatre_tf.data.triple_keys import are_among, first_occurrences, triple_keys
 
 # Toutanova and Chen took relations for near duplicates or inverses of each other from this overlap.
 MIN_SHARE = 0.97
@@ -99,9 +99,9 @@ def overlaps(triples: np.ndarray, num_relations: int) -> Twins:
     # Triples of one pair of entities side by side; each with those after it.
     order = np.lexsort((relations, pairs))
     pairs, relations, forward = pairs[order], relations[order], (heads < tails)[order]
-    places = np.arange(len(pairs))
-    later = np.searchsorted(pairs, pairs, side="right") - places - 1
-    some = np.repeat(places, later)
+    ends = np.flatnonzero(np.diff(pairs, append=-1)) + 1
+    later = np.repeat(ends, np.diff(ends, prepend=0)) - np.arange(1, len(pairs) + 1)
+    some = np.repeat(np.arange(len(pairs)), later)
     other = some + 1 + _positions(later)
     key = (relations[some] * num_relations + relations[other]) * 2
     distinct, shared = np.unique(key + (forward[some] != forward[other]), return_counts=True)
@@ -136,9 +136,10 @@ def leakage(graph: Graph, split: str, twins: Twins) -> dict[str, Any]:
     limits = (graph.num_entities, graph.num_relations)
     triples, proposed = graph.split(split), twins_of(graph.train, twins)
     keys = triple_keys(proposed, *limits)
-    leaked = np.isin(triple_keys(triples, *limits), keys)
-    proposed = proposed[np.unique(keys, return_index=True)[1]]
-    wrong = proposed[~np.isin(triple_keys(proposed, *limits), triple_keys(graph.known, *limits))]
+    leaked = are_among(triple_keys(triples, *limits), keys)
+    proposed = proposed[first_occurrences(keys)]
+    known = triple_keys(graph.known, *limits)
+    wrong = proposed[~are_among(triple_keys(proposed, *limits), known)]
     ranks = np.stack([1 + _same(triples, wrong, given, limits) / 2 for given in (0, 2)])
     figures = {"mrr": (1 / ranks)} | {f"hits@{k}": ranks <= k for k in _HITS_AT}
     return {

@@ -26,6 +26,20 @@ def triple_keys(triples: np.ndarray, num_entities: int, num_relations: int) -> n
     return (heads * num_relations + relations) * num_entities + tails
 
 
+def distinct(keys: np.ndarray) -> np.ndarray:
+    """Returns the distinct keys, ascending. `np.unique` hashes: 20 times slower on 20 million."""
+    keys = np.sort(keys)
+    return keys[np.diff(keys, prepend=keys[:1] - 1) != 0]
+
+
+def are_among(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Returns for each key whether it is among the others, `[len(keys)]` bool."""
+    others = np.append(np.sort(others), np.iinfo(np.int64).max)
+    return others[np.searchsorted(others[:-1], keys)] == keys
+
+
 def first_occurrences(keys: np.ndarray) -> np.ndarray:
     """Returns the places of distinct keys, each where it comes first, in their old order."""
+    if len(distinct(keys)) == len(keys):
+        return np.arange(len(keys))
     return np.sort(np.unique(keys, return_index=True)[1])

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from datasets import splitting
 from datasets.splitting import SplitOptions, split_triples
 from datasets.twins import overlaps, twins_of
 from quatre_tf.errors import DataError
@@ -40,6 +41,18 @@ def test_leakage_aware_split_keeps_its_promises(triples, seed, share):
         assert not others & set(map(tuple, twins_of(held, twins).tolist()))
     again = split_triples(triples, ENTITIES, RELATIONS, options)
     assert all((rows[split] == again[split]).all() for split in rows)
+
+
+@settings(deadline=None, max_examples=60)
+@given(triples=graphs(), seed=st.integers(0, 2**32), share=st.sampled_from([0.05, 0.1, 0.3]))
+def test_a_split_does_not_depend_on_how_many_groups_are_looked_at_together(triples, seed, share):
+    options = SplitOptions("leakage_aware", share, share, seed)
+    expected = split_triples(triples, ENTITIES, RELATIONS, options)
+    with pytest.MonkeyPatch.context() as patch:
+        for at_once in (1, 7):
+            patch.setattr(splitting, "_GROUPS_AT_ONCE", at_once)
+            rows = split_triples(triples, ENTITIES, RELATIONS, options)
+            assert all((rows[split] == expected[split]).all() for split in expected)
 
 
 def test_shares_are_met_where_they_can_be(rng):
