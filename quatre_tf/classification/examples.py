@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 
-from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.negatives import Corruption
 from quatre_tf.errors import DataError
@@ -70,15 +69,15 @@ def with_negatives(
         Heads, relations and tails, each `[n, 1 + num_negatives]`, the positive first.
 
     Raises:
-        DataError: A known triple can be corrupted at neither side.
+        DataError: A triple can be corrupted at neither side.
     """
-    first = sum(len(graph.split(name)) for name in SPLITS[: SPLITS.index(split)])
-    corruption = Corruption(graph, "uniform", "known")
+    triples = graph.split(split)[rows]
+    corruption = Corruption(graph, "uniform", "known", triples)
     sides, entities = np.random.default_rng(seed).random((2, len(rows), num_negatives))
     corrupted, tail_corrupted = (
-        drawn.numpy() for drawn in corruption.corrupt(first + rows, sides, entities)
+        drawn.numpy() for drawn in corruption.corrupt(np.arange(len(rows)), sides, entities)
     )
-    heads, relations, tails = (column[:, np.newaxis] for column in graph.split(split)[rows].T)
+    heads, relations, tails = (column[:, np.newaxis] for column in triples.T)
     return (
         np.concatenate([heads, np.where(tail_corrupted, heads, corrupted)], axis=1),
         np.tile(relations, (1, 1 + num_negatives)),

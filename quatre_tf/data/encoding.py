@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from quatre_tf.data.vocabulary import Vocabulary, as_strings
 from quatre_tf.errors import DataError, UnknownNameError
@@ -21,8 +22,6 @@ def encode_splits(
 ) -> tuple[Vocabulary, Vocabulary, dict[str, np.ndarray]]:
     """Builds the vocabularies of a fresh graph and translates its triples.
 
-    Names are looked up once for each distinct name of a column, not once for each triple.
-
     Args:
         splits: For each split its columns.
         names: The splits.
@@ -36,9 +35,13 @@ def encode_splits(
     """
     columns = {split: _split_columns(split, splits) for split in names}
     heads, relations, tails = zip(*columns.values(), strict=True)
-    vocabularies = (_vocabulary(heads + tails, "entity"), _vocabulary(relations, "relation"))
-    triples = {split: _ids(columns[split], *vocabularies) for split in names}
-    return *vocabularies, triples
+    entities, entity_ids = _numbered(heads + tails, "entity")
+    relation_names, relation_ids = _numbered(relations, "relation")
+    ids = zip(entity_ids, relation_ids, entity_ids[len(names) :], strict=False)
+    triples = {
+        split: np.stack(of_split, axis=1) for split, of_split in zip(names, ids, strict=True)
+    }
+    return entities, relation_names, triples
 
 
 def encode_negatives(
@@ -87,9 +90,20 @@ def _encoded(column: pa.ChunkedArray | Sequence[str]) -> pa.DictionaryArray:
     return as_strings(column).dictionary_encode()
 
 
-def _vocabulary(columns: Sequence[pa.DictionaryArray], kind: str) -> Vocabulary:
-    names = pa.concat_arrays([column.dictionary for column in columns])
-    return Vocabulary.from_set(names, kind)
+def _numbered(
+    columns: Sequence[pa.DictionaryArray], kind: str
+) -> tuple[Vocabulary, list[np.ndarray]]:
+    """Returns the names of all columns, sorted as by `Vocabulary.from_set`, and int32 ids of each.
+
+    Arrow numbers the names when it unifies the dictionaries, so none is looked up.
+    """
+    unified = pa.chunked_array(columns).unify_dictionaries()
+    names = unified.chunk(0).dictionary
+    order = pc.sort_indices(names)
+    ids = np.empty(len(names), np.int32)
+    ids[order.to_numpy()] = np.arange(len(names))
+    found = [ids[column.indices.to_numpy()] for column in unified.chunks]
+    return Vocabulary(names.take(order), kind), found
 
 
 def _ids(

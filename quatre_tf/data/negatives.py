@@ -32,15 +32,22 @@ class Corruption:
     Args:
         graph: The graph.
         mode: How the side is chosen, see `tail_probabilities`.
-        split: The split whose triples are corrupted, or "known": all, in the order of
-            `Graph.known`.
+        split: The split whose triples no negative is one of, or "known": those of all splits.
+        triples: Triples of the split that may be corrupted, `[n, 3]`. Default: all of them.
 
     Raises:
         DataError: When a triple can be corrupted at neither side, or the mode is unknown.
     """
 
-    def __init__(self, graph: Graph, mode: CorruptionMode = "bern", split: str = "train"):
-        triples = graph.known if split == "known" else graph.split(split)
+    def __init__(
+        self,
+        graph: Graph,
+        mode: CorruptionMode = "bern",
+        split: str = "train",
+        triples: np.ndarray | None = None,
+    ):
+        if triples is None:
+            triples = graph.known if split == "known" else graph.split(split)
         if len(triples) > _MAX_TRIPLES:
             raise DataError(
                 f"Expected at most {_MAX_TRIPLES:,} triples, received {len(triples):,}."

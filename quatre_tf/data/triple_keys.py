@@ -27,9 +27,17 @@ def triple_keys(triples: np.ndarray, num_entities: int, num_relations: int) -> n
 
 
 def distinct(keys: np.ndarray) -> np.ndarray:
-    """Returns the distinct keys, ascending. `np.unique` hashes: 20 times slower on 20 million."""
-    keys = np.sort(keys)
-    return keys[np.diff(keys, prepend=keys[:1] - 1) != 0]
+    """Returns the distinct keys, ascending. Sorts `keys` in place, which saves a copy.
+
+    `np.unique` hashes, and takes 20 times as long for 20 million keys.
+    """
+    keys.sort()
+    return keys[run_starts(keys)]
+
+
+def run_starts(values: np.ndarray) -> np.ndarray:
+    """Returns the places where runs of equal neighbours start."""
+    return np.flatnonzero(np.r_[True, values[1:] != values[:-1]][: len(values)])
 
 
 def are_among(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -40,6 +48,6 @@ def are_among(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 def first_occurrences(keys: np.ndarray) -> np.ndarray:
     """Returns the places of distinct keys, each where it comes first, in their old order."""
-    if len(distinct(keys)) == len(keys):
+    if len(distinct(keys.copy())) == len(keys):
         return np.arange(len(keys))
     return np.sort(np.unique(keys, return_index=True)[1])
