@@ -51,11 +51,11 @@ def test_every_model_has_a_recipe_for_the_paper_s_tables(model):
 
 
 def test_models_without_a_preset_have_the_recipe_s():
-    config = presets.resolve("fb15k237", "strong", {"model": "complex"})
+    config = presets.resolve("wn18", "strong", {"model": "complex"})
     assert (config.embedding_dim, config.epochs, config.n3, config.dura) == (128, 30, 0.02, 0.0)
     # Quaternions only; the recipe's False would be refused.
     assert config.normalize_relations
-    assert command_of(config).endswith("--dataset=fb15k237 --recipe=strong --model=complex")
+    assert command_of(config).endswith("--dataset=wn18 --recipe=strong --model=complex")
 
 
 @pytest.mark.parametrize(

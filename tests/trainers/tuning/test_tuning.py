@@ -85,7 +85,7 @@ def training(monkeypatch):
 
 @pytest.fixture
 def search():
-    return Search("umls", "strong", SETTINGS, seeds=(5, 6), trials=6, finalists=2)
+    return Search("nations", "strong", SETTINGS, seeds=(5, 6), trials=6, finalists=2)
 
 
 def read_csv(output):
@@ -120,16 +120,16 @@ def test_halving_then_the_finalists_with_the_other_seed_and_all_that_is_written(
     assert float(rows[2]["n3"]) == stored["n3"]
 
     summary = json.loads((tmp_path / "best.json").read_text())
-    assert (summary["dataset"], summary["recipe"], summary["best_by"]) == ("umls", "strong", "mrr")
+    assert (summary["dataset"], summary["recipe"], summary["best_by"]) == ("nations", "strong", "mrr")
     best, other = summary["configurations"]
     assert (best["trial"], other["trial"]) == (2, 1)
     assert best["values"] == pytest.approx({"5": 0.5, "6": 0.51})
     assert (best["mean"], best["min"], best["max"]) == pytest.approx((0.505, 0.5, 0.51))
     assert best["run_dir"] == str(tmp_path / "trial-002-seed5")
-    assert best["command"].startswith("quatre fit --dataset=umls --recipe=strong --")
+    assert best["command"].startswith("quatre fit --dataset=nations --recipe=strong --")
     for name, value in best["settings"].items():
         # The preset's own value needs no flag.
-        preset = {"embedding_dim": 128, "relation_prediction": 0.0}.get(name)
+        preset = {"embedding_dim": 512, "relation_prediction": 0.0}.get(name)
         assert (f" --{name}={value} " in best["command"]) == (value != preset)
 
 
@@ -214,7 +214,7 @@ def test_trial_ends_when_the_time_is_over_and_a_larger_budget_goes_on(
     [
         (
             {"dataset": "countries"},
-            "trial-001-seed5 holds .* dataset is 'umls' there, received 'c",
+            "trial-001-seed5 holds .* dataset is 'nations' there, received 'c",
         ),
         ({"recipe": "sampled"}, "recipe is 'strong' there, received 'sampled'"),
         ({"recipe": "paper"}, "recipe is 'strong' there, received 'paper'"),
