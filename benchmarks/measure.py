@@ -8,6 +8,8 @@ import os
 import pathlib
 import platform
 import resource
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from quatre_tf.atomic_files import output_file
+from quatre_tf.errors import DataError
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Seconds between two looks at a file; negligible compared with an import.
+_POLL_SECONDS = 0.005
 # Entities in a product. Smaller tiles pay for more operations, larger ones leave the cache.
 _ENTITY_TILE = 3072
 
@@ -159,6 +164,46 @@ def _confine(cores: Sequence[int]) -> None:
             os.sched_setaffinity(int(thread), cores)
 
 
+def run(command: Sequence[str], path: pathlib.Path | None = None) -> tuple[float, int]:
+    """Runs a command.
+
+    Args:
+        command: The command.
+        path: A file that grows; the command is then killed. It need not exist before.
+
+    Returns:
+        Its seconds, or those until it has written to the file; and its peak memory in bytes.
+
+    Raises:
+        DataError: The command fails, or ends without having written to the file.
+    """
+    start = time.perf_counter()
+    before = _size(path)
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        while path and (size := _size(path)) <= before and _is_running(process):
+            # A resumed run first drops the lines of lost work.
+            before = size
+            time.sleep(_POLL_SECONDS)
+        taken = time.perf_counter() - start
+        if path and _is_running(process):
+            process.kill()
+        _, status, usage = os.wait4(process.pid, 0)
+        if _size(path) <= before if path else status:
+            output.seek(0)
+            last = output.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+            raise DataError(f"`{' '.join(command)}` failed. It said: {last}")
+    return taken if path else time.perf_counter() - start, 1024 * usage.ru_maxrss
+
+
+def _is_running(process: subprocess.Popen) -> bool:
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
+def _size(path: pathlib.Path | None) -> int:
+    return path.stat().st_size if path and path.exists() else 0
+
+
 def peak_memory() -> int:
     """Returns the peak resident memory of this process so far, in bytes."""
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -215,3 +260,13 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Returns a markdown table, a line per row."""
     lines = [header, ["---"] * len(header), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def curve_of(records: Sequence[dict[str, Any]]) -> list[dict[str, float]]:
+    """Returns the full validations in order; one that a resumed run repeated counts once."""
+    points = {record["step"]: record for record in records if record["group"] == "valid/all"}
+    left_out = ("group", "step")
+    return [
+        {name: value for name, value in points[step].items() if name not in left_out}
+        for step in sorted(points)
+    ]

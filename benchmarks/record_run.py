@@ -9,7 +9,6 @@ machine is the one that records: record where it was trained.
 
 import dataclasses
 import pathlib
-from collections.abc import Sequence
 from typing import Any
 
 from absl import flags
@@ -66,7 +65,7 @@ def record_of(run_dir: pathlib.Path, evaluation: pathlib.Path) -> dict[str, Any]
         "epochs": round(max(record["epoch"] for record in records), 2),
         "wall_time_s": max(record["seconds"] for record in records),
         "config": dataclasses.asdict(config),
-        "validation": curve_of(records),
+        "validation": measure.curve_of(records),
         "test": {
             "split": test.split,
             "num_triples": test.num_triples,
@@ -76,16 +75,6 @@ def record_of(run_dir: pathlib.Path, evaluation: pathlib.Path) -> dict[str, Any]
             },
         },
     }
-
-
-def curve_of(records: Sequence[dict[str, Any]]) -> list[dict[str, float]]:
-    """Returns the full validations in order; one that a resumed run repeated counts once."""
-    points = {record["step"]: record for record in records if record["group"] == "valid/all"}
-    left_out = ("group", "step")
-    return [
-        {name: value for name, value in points[step].items() if name not in left_out}
-        for step in sorted(points)
-    ]
 
 
 if __name__ == "__main__":

@@ -9,17 +9,14 @@ graph stored, model built, everything compiled. A run that is not timed prepares
 
 import itertools
 import pathlib
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from absl import flags
 
 from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
-from quatre_tf.errors import DataError
 
 _DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for `quatre fit`.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
@@ -27,8 +24,6 @@ _RECIPE = flags.DEFINE_string("recipe", "paper", "Recipe of the training.")
 _ROUNDS = flags.DEFINE_integer("rounds", 5, "Measurements; the median is reported.", 1)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 _LIMIT = "import tensorflow"
-# Seconds between two looks at a file; negligible compared with an import.
-_POLL_SECONDS = 0.005
 
 
 def main() -> None:
@@ -54,55 +49,20 @@ def _calls(folder: pathlib.Path) -> dict[str, Callable[[], float]]:
     # A finished run of one step, to be resumed. Each time it is killed before its next checkpoint,
     # so every resume starts from the same one.
     kept = folder / "kept"
-    seconds([*train, f"--run_dir={kept}", "--epochs=1", "--steps_per_epoch=1"])
+    measure.run([*train, f"--run_dir={kept}", "--epochs=1", "--steps_per_epoch=1"])
     resume = [*fit, f"--run_dir={kept}", "--resume", "--epochs=1000000"]
     numbers = itertools.count()
 
     def first_step() -> float:
         run_dir = folder / str(next(numbers))
-        return seconds([*train, f"--run_dir={run_dir}"], run_dir / "metrics.jsonl")
+        return measure.run([*train, f"--run_dir={run_dir}"], run_dir / "metrics.jsonl")[0]
 
     return {
-        _LIMIT: lambda: seconds([sys.executable, "-c", "import tensorflow"]),
-        "--help": lambda: seconds([*fit, "--help"]),
+        _LIMIT: lambda: measure.run([sys.executable, "-c", "import tensorflow"])[0],
+        "--help": lambda: measure.run([*fit, "--help"])[0],
         "first step": first_step,
-        "first step of a resume": lambda: seconds(resume, kept / "metrics.jsonl"),
+        "first step of a resume": lambda: measure.run(resume, kept / "metrics.jsonl")[0],
     }
-
-
-def seconds(command: Sequence[str], path: pathlib.Path | None = None) -> float:
-    """Returns the duration of a command, or the time until it has written to a file.
-
-    Args:
-        command: The command.
-        path: A file that grows; the command is then killed. It need not exist before.
-
-    Raises:
-        DataError: The command fails, or ends without having written to the file.
-    """
-    start = time.perf_counter()
-    before = _size(path)
-    with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-        try:
-            while path and (size := _size(path)) <= before and process.poll() is None:
-                # A resumed run first drops the lines of lost work.
-                before = size
-                time.sleep(_POLL_SECONDS)
-            code = process.poll() if path else process.wait()
-            taken = time.perf_counter() - start
-        finally:
-            process.kill()
-            process.wait()
-        if code or (path and _size(path) <= before):
-            output.seek(0)
-            last = output.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
-            raise DataError(f"`{' '.join(command)}` ended with exit code {code}. It said: {last}")
-    return taken
-
-
-def _size(path: pathlib.Path | None) -> int:
-    return path.stat().st_size if path and path.exists() else 0
 
 
 if __name__ == "__main__":
