@@ -51,30 +51,30 @@ def _leaked(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     if facts["counts"]["in_train_and_held_out"]:
         yield (
             "in_train_and_held_out",
-            f"{facts['counts']['in_train_and_held_out']:,} triples of valid and test are in train"
-            " as well: the model has seen the answer. Remove them from one of the two.",
+            f"{_count(facts['counts']['in_train_and_held_out'], 'triple')} of valid and test also"
+            " occur in train: the model has seen the answer. Remove them from one of the two.",
         )
     if facts["counts"]["in_valid_and_test"]:
         yield (
             "in_valid_and_test",
-            f"{facts['counts']['in_valid_and_test']:,} triples are in valid and in test: what is"
-            " chosen on valid is then chosen on test. Remove them from one of the two.",
+            f"valid and test share {_count(facts['counts']['in_valid_and_test'], 'triple')}: what"
+            " is chosen on valid is then chosen on test. Remove them from one of the two.",
         )
 
 
 def _unseen(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for split, found in facts["unseen"].items():
         kinds = [
-            f"{found[kind]:,} {kind} ({_list(found[f'first_{kind}'], found[kind])})"
-            for kind in ("entities", "relations")
-            if found[kind]
+            f"{_count(number, kind, plural)} ({_list(found[f'first_{plural}'], number)})"
+            for kind, plural in (("entity", "entities"), ("relation", "relations"))
+            if (number := found[plural])
         ]
         if kinds:
             yield (
                 f"unseen_{split}",
                 f"{split} has {' and '.join(kinds)} that train does not have, in"
-                f" {found['num_triples']:,} triples: their embeddings stay random. Move a triple of"
-                " each to train, or split again with quatre prepare"
+                f" {_count(found['num_triples'], 'triple')}: their embeddings stay random. Move a"
+                " triple of each to train, or split again with quatre prepare"
                 " --split=leakage_aware.",
             )
 
@@ -83,14 +83,14 @@ def _repeated(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str
     if facts["counts"]["repeated_in_a_split"]:
         yield (
             "repeated_triples",
-            f"{facts['counts']['repeated_in_a_split']:,} triples are repeated in their split, and"
-            " count twice in training or in the figures. Remove the repeats.",
+            f"{_count(facts['counts']['repeated_in_a_split'], 'repetition')} of triples inside a"
+            " split: they count twice in training or in the figures. Remove them.",
         )
     if facts["counts"]["loops"]:
         yield (
             "loops",
-            f"{facts['counts']['loops']:,} triples join an entity to itself. If that says nothing"
-            " in your graph, remove them.",
+            f"An entity is joined to itself by {_count(facts['counts']['loops'], 'triple')}. If"
+            " that says nothing in your graph, remove them.",
         )
 
 
@@ -99,8 +99,8 @@ def _sparse(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     if few:
         yield (
             "rare_relations",
-            f"{len(few):,} relations have fewer than {_FEW} train triples ({_list(few, len(few))}):"
-            " they are hardly learned. Merge them with others, or leave them out.",
+            f"Fewer than {_FEW} train triples for {_count(len(few), 'relation')}"
+            f" ({_list(few, len(few))}): too few to learn. Merge relations, or leave them out.",
         )
     degrees = np.bincount(graph.known[:, [0, 2]].reshape(-1), minlength=graph.num_entities)
     single = np.flatnonzero(degrees == 1)
@@ -108,9 +108,10 @@ def _sparse(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]
         names = graph.entities.names[single[:_SHOWN_NAMES]].tolist()
         yield (
             "entities_with_one_triple",
-            f"{len(single):,} entities ({len(single) / graph.num_entities:.0%}) have one triple"
-            f" ({_list(names, len(single))}): little is learned of them. Add facts about them, or"
-            " leave them out; attributes such as dates and numbers are not entities.",
+            f"Only one triple for {_count(len(single), 'entity', 'entities')}"
+            f" ({len(single) / graph.num_entities:.0%}: {_list(names, len(single))}): little is"
+            " learned of them. Add facts about them, or leave them out; attributes such as dates"
+            " and numbers are not entities.",
         )
 
 
@@ -123,8 +124,9 @@ def _noisy(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if half_width > _NOISE:
             yield (
                 f"small_{split}",
-                f"{split} has {number:,} triples: a Hits@10 of 50 % is known to ±{half_width:.0f}"
-                f" points (95 %). Compare models on more: a larger --{split}_share, or more data.",
+                f"{split} has {_count(number, 'triple')}: a Hits@10 of 50 % is known to"
+                f" ±{half_width:.0f} points (95 %). Compare models on more: a larger"
+                f" --{split}_share, or more data.",
             )
 
 
@@ -143,10 +145,10 @@ def _alike(graph: Graph) -> Iterator[tuple[str, str]]:
             ]
             yield (
                 f"{kind}_alike",
-                f"{number:,} names of {kind} are there in more than one spelling, of other case,"
-                f" white space at the ends or Unicode form ({_list(alike, 2)}): they are different"
-                " to the model. If they mean the same, spell them alike; --strip of"
-                " `quatre prepare` takes white space away.",
+                f"Names of {kind} in more than one spelling: {number:,} ({_list(alike, 2)}). They"
+                " differ in case, white space at the ends or Unicode form, and are different to the"
+                " model. If they mean the same, spell them alike; --strip of `quatre prepare`"
+                " takes white space away.",
             )
 
 
@@ -178,3 +180,7 @@ def _preparation(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, 
 def _list(names: Sequence[str], number: int) -> str:
     shown = [printable(name, _MAX_NAME) for name in names[:_SHOWN_NAMES]]
     return ", ".join(shown) + (", ..." if number > len(shown) else "")
+
+
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

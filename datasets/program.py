@@ -160,7 +160,10 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
         print(_help("help_all" in asked))
         sys.exit(0)
     try:
-        rest = app.parse_flags_with_usage(list(argv))
+        rest = flags.FLAGS(list(argv))
+    except flags.Error as error:
+        sys.stderr.write(f"error: {error}\nThe flags are explained by --help and --help_all.\n")
+        sys.exit(1)
     except SystemExit:
         # absl calls it an error to ask for help.
         sys.exit(0 if asked & {"helpfull", "helpxml"} else 1)

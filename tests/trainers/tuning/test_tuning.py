@@ -120,7 +120,11 @@ def test_halving_then_the_finalists_with_the_other_seed_and_all_that_is_written(
     assert float(rows[2]["n3"]) == stored["n3"]
 
     summary = json.loads((tmp_path / "best.json").read_text())
-    assert (summary["dataset"], summary["recipe"], summary["best_by"]) == ("nations", "strong", "mrr")
+    assert (summary["dataset"], summary["recipe"], summary["best_by"]) == (
+        "nations",
+        "strong",
+        "mrr",
+    )
     best, other = summary["configurations"]
     assert (best["trial"], other["trial"]) == (2, 1)
     assert best["values"] == pytest.approx({"5": 0.5, "6": 0.51})
