@@ -1,0 +1,183 @@
+"""Takes a graph of Wikidata5M's size from text to answers, and measures each leg of the way.
+
+Usage: python -m benchmarks.rehearsal --folder=DIR [--entities=4600000] [--output=FILE.json]
+
+Each leg has its own process, and all but the answers are commands that a user would type. The graph
+is planted (`benchmarks.planted_graph`), so the best MRR is known; the goal of the training is 90 %
+of it on validation. The first training is killed after its first step, and the second resumes it.
+A page with the table is written beside the JSON file.
+"""
+
+import functools
+import pathlib
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from absl import flags
+
+from benchmarks import measure
+from benchmarks.planted_graph import TEST, PlantedGraph
+from datasets.program import import_tensorflow, run_program
+from quatre_tf.atomic_files import output_file
+from quatre_tf.ranking.results import Results
+from trainers.reporting.training_log import read_records
+
+_FOLDER = flags.DEFINE_string("folder", None, "Where to work: a new folder.", required=True)
+_ENTITIES = flags.DEFINE_integer("entities", 4_600_000, "Number of entities.", 92_000)
+_BUDGET = flags.DEFINE_float("budget_minutes", 90, "Length of the training.", 1)
+_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write, and with .md, the page.")
+# As Wikidata5M has them.
+_RELATIONS = 822
+_TRIPLES_PER_ENTITY = 4.48
+_TRAINING = ("--recipe=sampled", "--embedding_dim=32", "--num_candidates=2048", "--n3=0.08")
+_SHARE_OF_BEST = 0.9
+_GIB = 2**30
+_GOAL_GIB = 18
+# Seconds; other legs have none.
+_GOALS = {
+    "text to prepared": 120,
+    "first training step": 60,
+    "evaluation": 180,
+    "first answer": 0.3,
+    "hundredth answer": 0.3,
+}
+
+
+def main() -> None:
+    """Measures and prints."""
+    folder = pathlib.Path(_FOLDER.value)
+    graph = measure.in_process(_plant, folder, _ENTITIES.value)
+    run, prepared, served = folder / "run", folder / "prepared", folder / "served"
+    training = [f"--dataset={prepared}", f"--run_dir={run}", *_TRAINING]
+    training += [f"--budget_minutes={_BUDGET.value}"]
+    legs = [
+        _leg(
+            "text to prepared",
+            "datasets.prepare",
+            f"--input={folder / 'text'}",
+            f"--output={prepared}",
+        ),
+        _leg("first training step", "trainers.fit", *training, until=run / "metrics.jsonl"),
+        _leg("training, resumed", "trainers.fit", *training, "--resume"),
+        _leg("evaluation", "trainers.evaluate", f"--run_dir={run}", "--candidates=all"),
+        _leg("export", "saved_models.export", f"--run_dir={run}", f"--output={served}"),
+        *measure.in_process(_answers, served, folder / "text" / "test.tsv"),
+        _leg(
+            "adding an entity",
+            "saved_models.add_entities",
+            f"--run_dir={run}",
+            f"--triples={folder / 'new.tsv'}",
+            f"--output={served}",
+        ),
+        _leg(
+            "embeddings to Parquet",
+            "trainers.embeddings",
+            f"--run_dir={run}",
+            f"--output={folder / 'embeddings.parquet'}",
+        ),
+    ]
+    curve = measure.curve_of(read_records(run / "metrics.jsonl"))
+    reached = [p["seconds"] for p in curve if p["mrr"] >= _SHARE_OF_BEST * graph["best_mrr"]]
+    record = {
+        "benchmark": "rehearsal",
+        "command": measure.command(
+            "rehearsal", folder="DIR", entities=_ENTITIES.value, budget_minutes=_BUDGET.value
+        ),
+        "graph": graph,
+        "legs": legs,
+        "validation": curve,
+        "minutes_to_goal": reached[0] / 60 if reached else None,
+        "test_mrr": Results.load(run / "test_metrics.json").metrics()["mrr"],
+    }
+    import_tensorflow()
+    measure.write_json(_OUTPUT.value, record)
+    page = _page(record)
+    print(page)
+    if _OUTPUT.value:
+        with output_file(pathlib.Path(_OUTPUT.value).with_suffix(".md")) as file:
+            file.write(page)
+
+
+def _plant(folder: pathlib.Path, num_entities: int) -> dict[str, Any]:
+    """Writes the text of the graph and a new entity with three triples; returns facts."""
+    graph = PlantedGraph(num_entities, _RELATIONS, round(_TRIPLES_PER_ENTITY * num_entities))
+    graph.write(folder / "text")
+    lines = (folder / "text" / "valid.tsv").read_text(encoding="utf-8").splitlines()[:3]
+    rows = ["\t".join(["new", *line.split("\t")[1:]]) for line in lines]
+    (folder / "new.tsv").write_text("\n".join(rows), encoding="utf-8")
+    return {
+        "entities": graph.num_entities,
+        "relations": _RELATIONS,
+        "training_triples": len(graph.train),
+        "test_triples": TEST,
+        "best_mrr": graph.best_mrr(),
+    }
+
+
+def _leg(
+    name: str, module: str, *arguments: str, until: pathlib.Path | None = None
+) -> dict[str, Any]:
+    """Runs a command to its end, or until it writes to a file."""
+    print(f"{name}: {module} {' '.join(arguments)}", flush=True)
+    return _row(name, *measure.run([sys.executable, "-m", module, *arguments], until))
+
+
+def _row(name: str, taken: float, peak: int | None = None) -> dict[str, Any]:
+    return {"leg": name, "seconds": taken, "goal_seconds": _GOALS.get(name), "peak_bytes": peak}
+
+
+def _answers(served: pathlib.Path, triples: pathlib.Path) -> list[dict[str, Any]]:
+    """Loads the export as TensorFlow Serving does, in a session, and asks for the top 10."""
+    import_tensorflow()
+    import tensorflow as tf
+
+    rows = [line.split("\t") for line in triples.read_text(encoding="utf-8").splitlines()[:100]]
+    (version,) = served.iterdir()
+    session = tf.compat.v1.Session(graph=tf.Graph())
+    with session.graph.as_default():
+        start = time.perf_counter()
+        loaded = tf.compat.v1.saved_model.load(session, ["serve"], str(version))
+        signature = loaded.signature_def["predict_tails"]
+
+        def ask(row: Sequence[str]) -> None:
+            given = {"head": [row[0]], "relation": [row[1]], "top_k": 10}
+            given |= {"filtered": True, "type_constrained": False}
+            feed = {signature.inputs[name].name: np.array(value) for name, value in given.items()}
+            session.run(signature.outputs["entities"].name, feed)
+
+        # The server makes the warm-up requests of the export before it answers.
+        ask(rows[-1])
+        loading = time.perf_counter() - start
+        times = [measure.milliseconds(functools.partial(ask, row)) / 1e3 for row in rows]
+    taken = {"loading": loading, "first answer": times[0], "hundredth answer": times[-1]}
+    return [_row(name, value, measure.peak_memory()) for name, value in taken.items()]
+
+
+def _page(record: dict[str, Any]) -> str:
+    graph, minutes = record["graph"], record["minutes_to_goal"]
+    rows = [
+        [
+            leg["leg"],
+            f"{leg['seconds']:,.2f}" if leg["seconds"] < 10 else f"{leg['seconds']:,.0f}",
+            f"{leg['goal_seconds']:g}" if leg["goal_seconds"] else "",
+            f"{leg['peak_bytes'] / _GIB:.1f}" if leg["peak_bytes"] else "",
+        ]
+        for leg in record["legs"]
+    ]
+    reached = f"after {minutes:.0f} minutes" if minutes else "not reached"
+    return f"""# From text to answers with {graph["entities"]:,} entities
+
+`{record["command"]}`
+
+{graph["training_triples"]:,} training triples, {graph["relations"]} relations. Filtered MRR on the
+test split: planted rule {graph["best_mrr"]:.4f}, model {record["test_mrr"]:.4f}.
+{_SHARE_OF_BEST:.0%} of the rule's on validation: {reached}. Goal for the memory: {_GOAL_GIB} GiB.
+
+{measure.markdown_table(["leg", "seconds", "goal", "peak GiB"], rows)}"""
+
+
+if __name__ == "__main__":
+    run_program(main)
