@@ -1,5 +1,8 @@
 """Tables of embeddings."""
 
+import contextlib
+import contextvars
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import keras
@@ -7,6 +10,23 @@ import tensorflow as tf
 
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, check_table_dtype
+
+# Floats that a table reads from a file at once.
+_FLOATS_AT_ONCE = 2**25
+_is_initialized = contextvars.ContextVar("is_initialized", default=True)
+
+
+@contextlib.contextmanager
+def without_initial_values() -> Iterator[None]:
+    """Makes new tables of zeros, for models whose weights are then read from a file.
+
+    Random values take several times the time and the memory of the table.
+    """
+    token = _is_initialized.set(False)
+    try:
+        yield
+    finally:
+        _is_initialized.reset(token)
 
 
 def serialize_initializer(initializer: keras.initializers.Initializer) -> dict[str, Any]:
@@ -60,11 +80,29 @@ class Embedding(keras.layers.Layer):
         self.embeddings = self.add_weight(
             name="embeddings",
             shape=(self.num_embeddings, self.components * self.embedding_dim),
-            initializer=self.embeddings_initializer,
+            initializer=self.embeddings_initializer if _is_initialized.get() else "zeros",
             # Mixed precision would cast the whole table for a few rows, and its gradient with it.
             autocast=False,
         )
         super().build(input_shape)
+
+    def load_own_variables(self, store: Mapping[str, Any]) -> None:
+        """Reads the table, into one of `without_initial_values` in pieces.
+
+        Keras holds a table four times while it reads it whole.
+
+        Raises:
+            ValueError: The file has a table of another shape.
+        """
+        if _is_initialized.get():
+            super().load_own_variables(store)
+            return
+        rows, table = store["0"], self.embeddings.value
+        if rows.shape != tuple(table.shape):
+            raise ValueError(f"Expected a table {table.shape}, received {list(rows.shape)}.")
+        at_once = max(1, _FLOATS_AT_ONCE // rows.shape[1])
+        for start in range(0, len(rows), at_once):
+            table[start : start + at_once].assign(rows[start : start + at_once])
 
     def lookup(self, ids: tf.Tensor) -> tf.Tensor:
         """Returns rows `[..., components * embedding_dim]` in the dtype of the table.

@@ -11,6 +11,7 @@ import h5py
 import keras
 
 from quatre_tf.errors import DataError
+from quatre_tf.layers.embedding import without_initial_values
 from quatre_tf.model import KGEModel, table_sizes
 from quatre_tf.paths import BEST_MODEL
 
@@ -42,7 +43,8 @@ def load_model(run_dir: pathlib.Path) -> KGEModel:
         )
     try:
         _check_members(path)
-        model = keras.models.load_model(path, compile=False)
+        with without_initial_values():
+            model = keras.models.load_model(path, compile=False)
     except DataError:
         raise
     # What a damaged file makes of zipfile, h5py, Keras and TensorFlow is a list without an end.
