@@ -94,7 +94,8 @@ class Embedding(keras.layers.Layer):
         Raises:
             ValueError: The file has a table of another shape.
         """
-        if _is_initialized.get():
+        # The variables of a strategy cannot be assigned in pieces.
+        if _is_initialized.get() or tf.distribute.has_strategy():
             super().load_own_variables(store)
             return
         rows, table = store["0"], self.embeddings.value
