@@ -120,7 +120,7 @@ def _held_out(ids: np.ndarray, sizes: np.ndarray, wanted: int) -> np.ndarray:
         groups = np.arange(first, min(first + _GROUPS_AT_ONCE, len(sizes)))
         part = ids[ends[first] - sizes[first] : ends[groups[-1]]]
         if len(part) <= wanted:
-            # What all of these groups together leave something of cannot stop any of them.
+            # What keeps a triple even if all of these groups go cannot stop any of them.
             leaves = left > np.bincount(part.reshape(-1), minlength=len(left))
             starts = ends[groups] - sizes[groups] - ends[first] + sizes[first]
             free = np.logical_and.reduceat(leaves[part].all(axis=1), starts)
