@@ -37,11 +37,9 @@ def encode_splits(
     heads, relations, tails = zip(*columns.values(), strict=True)
     entities, entity_ids = _numbered(heads + tails, "entity")
     relation_names, relation_ids = _numbered(relations, "relation")
-    ids = zip(entity_ids, relation_ids, entity_ids[len(names) :], strict=False)
-    triples = {
-        split: np.stack(of_split, axis=1) for split, of_split in zip(names, ids, strict=True)
-    }
-    return entities, relation_names, triples
+    head_ids, tail_ids = entity_ids[: len(names)], entity_ids[len(names) :]
+    ids = zip(names, head_ids, relation_ids, tail_ids, strict=True)
+    return entities, relation_names, {split: np.stack(of, axis=1) for split, *of in ids}
 
 
 def encode_negatives(

@@ -139,6 +139,6 @@ def _bounds() -> Iterator[float]:
 
 
 def free_memory() -> None:
-    """Lets go of the last run: models and compiled functions refer to each other in circles."""
+    """Frees the last run's memory: models and compiled functions refer to each other in circles."""
     keras.utils.clear_session()
     gc.collect()
