@@ -3,11 +3,22 @@
 If a new Keras changes them, see tests/quatre_tf/test_keras_internals.py.
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, TypeAlias
 
 import tensorflow as tf
 
+# What a layer reads its weights from.
+Store: TypeAlias = Mapping[str, Any]
 Gradient: TypeAlias = "tf.Tensor | tf.IndexedSlices"
+
+
+def unread(store: Store, name: str) -> Any:
+    """Returns the rows of a weight, which a slice then reads.
+
+    `store[name]` reads them all.
+    """
+    return getattr(store, "_h5_entry_group", store)[name]
 
 
 class SummedGradients(tf.keras.optimizers.Optimizer):

@@ -66,9 +66,11 @@ def main() -> None:
     trained = load_run(_RUN_DIR.value)
     triples = np.array([column.to_pylist() for column in columns], object).T
     extended = add_entities(trained, triples, target_rank=_TARGET_RANK.value, origin=_TRIPLES.value)
-    calibrated = calibration_of(trained), thresholds_of(trained)
+    calibrated, old = (calibration_of(trained), thresholds_of(trained)), trained.graph
+    # Its table takes as much memory as the longer one.
+    del trained
     scorer = build_scorer(extended.model, extended.graph, *calibrated)
-    print("\n".join(map(printable, _describe(extended, trained.graph))))
+    print("\n".join(map(printable, _describe(extended, old))))
     print(f"Exported {export_scorer(scorer, _OUTPUT.value, _VERSION.value)}")
 
 

@@ -32,6 +32,7 @@ from datasets.triples import COLUMNS
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
+from quatre_tf.layers.embedding import without_initial_values
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.tiles import top_k
 from quatre_tf.runs.run import Run
@@ -140,17 +141,23 @@ def extend_graph(graph: Graph, triples: np.ndarray, origin: str) -> Graph:
 def extend_model(model: KGEModel, rows: np.ndarray) -> KGEModel:
     """Returns a copy of the model with more entities."""
     num_entities = model.num_entities + len(rows)
-    extended = type(model).from_config({**model.get_config(), "num_entities": num_entities})
+    with without_initial_values():
+        extended = type(model).from_config({**model.get_config(), "num_entities": num_entities})
     for new, old in zip(extended.weights, model.weights, strict=True):
-        is_table = old is model.entities.embeddings
-        new.assign(np.concatenate([old.numpy(), rows]) if is_table else old)
+        if old is model.entities.embeddings:
+            extended.entities.replace(0, tf.convert_to_tensor(old))
+            extended.entities.replace(model.num_entities, rows)
+        else:
+            new.assign(old)
     return extended
 
 
 def _fit_rows(trained: Run, triples: np.ndarray, target_rank: int) -> np.ndarray:
     """Returns a row for each new entity of triples of ids: `[num_new, 4n]`."""
     num_old = trained.graph.num_entities
-    table = trained.model.entities.embeddings.numpy()
+    # Read once: each read copies the table.
+    entities = tf.convert_to_tensor(trained.model.entities.embeddings.value)
+    table = np.asarray(entities)
     mean = table.mean(axis=0, dtype=np.float64)
     # Not numpy.cov, which makes two copies of the table.
     covariance = (table.T @ table) / num_old - np.outer(mean, mean)
@@ -159,7 +166,7 @@ def _fit_rows(trained: Run, triples: np.ndarray, target_rank: int) -> np.ndarray
     for entity in range(num_old, added.max() + 1):
         given = triples[added == entity]
         features = _features(trained.model, given, num_old)
-        best = top_k(DOT, tf.constant(table), tf.constant(features), min(target_rank, num_old))[0]
+        best = top_k(DOT, entities, tf.constant(features), min(target_rank, num_old))[0]
         # The mean of all entities counts as one more slot: it steadies a row of a single triple.
         center = np.mean([mean, *_slot_means(trained.graph, table, given)], axis=0)
         rows.append(posterior_mean(features, best[:, -1].numpy(), center, covariance))

@@ -76,7 +76,7 @@ class Scorer(tf.Module):
             "relations": function.folded(),
         }
         for name, table in {**tables, **function.shared_weights}.items():
-            check_finite(name, table.numpy())
+            check_finite(name, np.asarray(table))
         self._table, self._folded = (
             tf.Variable(table, trainable=False, name=name) for name, table in tables.items()
         )

@@ -2,12 +2,13 @@
 
 import contextlib
 import contextvars
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import keras
 import tensorflow as tf
 
+from quatre_tf.keras_internals import Store, unread
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, check_table_dtype
 
@@ -86,10 +87,10 @@ class Embedding(keras.layers.Layer):
         )
         super().build(input_shape)
 
-    def load_own_variables(self, store: Mapping[str, Any]) -> None:
+    def load_own_variables(self, store: Store) -> None:
         """Reads the table, into one of `without_initial_values` in pieces.
 
-        Keras holds a table four times while it reads it whole.
+        Keras holds a table three times while it reads it whole.
 
         Raises:
             ValueError: The file has a table of another shape.
@@ -98,12 +99,23 @@ class Embedding(keras.layers.Layer):
         if _is_initialized.get() or tf.distribute.has_strategy():
             super().load_own_variables(store)
             return
-        rows, table = store["0"], self.embeddings.value
-        if rows.shape != tuple(table.shape):
-            raise ValueError(f"Expected a table {table.shape}, received {list(rows.shape)}.")
+        rows, shape = unread(store, "0"), self.embeddings.shape
+        if rows.shape != shape:
+            raise ValueError(f"Expected a table {list(shape)}, received {list(rows.shape)}.")
         at_once = max(1, _FLOATS_AT_ONCE // rows.shape[1])
         for start in range(0, len(rows), at_once):
-            table[start : start + at_once].assign(rows[start : start + at_once])
+            self.replace(start, rows[start : start + at_once])
+
+    def replace(self, start: int, rows: Any) -> None:
+        """Writes rows `[n, components * embedding_dim]` over those from `start` on."""
+        # `variable[start:stop].assign` would copy the table first.
+        tf.raw_ops.ResourceStridedSliceAssign(
+            ref=self.embeddings.value.handle,
+            begin=[start],
+            end=[start + len(rows)],
+            strides=[1],
+            value=rows,
+        )
 
     def lookup(self, ids: tf.Tensor) -> tf.Tensor:
         """Returns rows `[..., components * embedding_dim]` in the dtype of the table.

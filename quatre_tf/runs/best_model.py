@@ -42,9 +42,11 @@ def load_model(run_dir: pathlib.Path) -> KGEModel:
             "Expected a run of `quatre fit` that has validated at least once."
         )
     try:
-        _check_members(path)
+        config = _checked_config(path)
         with without_initial_values():
-            model = keras.models.load_model(path, compile=False)
+            model = keras.saving.deserialize_keras_object({**config, "compile_config": None})
+            # From the archive: `keras.models.load_model` reads the whole file into memory before.
+            model.load_weights(path)
     except DataError:
         raise
     # What a damaged file makes of zipfile, h5py, Keras and TensorFlow is a list without an end.
@@ -57,8 +59,11 @@ def load_model(run_dir: pathlib.Path) -> KGEModel:
     return model
 
 
-def _check_members(path: pathlib.Path) -> None:
+def _checked_config(path: pathlib.Path) -> dict[str, Any]:
     """Expects the files of a saved model, not compressed: what fits into the file fits in memory.
+
+    Returns:
+        What describes the model.
 
     Raises:
         ValueError: The archive holds something else.
@@ -78,6 +83,7 @@ def _check_members(path: pathlib.Path) -> None:
                 "Train again."
             )
         _check_sizes(path, config, archive)
+    return config
 
 
 def _check_sizes(path: pathlib.Path, config: dict[str, Any], archive: zipfile.ZipFile) -> None:

@@ -41,9 +41,9 @@ _BATCH = 256
 class Run:
     """A trained model and its graph.
 
-    Questions are asked by names or labels, whatever their case. The first call of each kind takes
-    seconds, because the known triples are indexed and TensorFlow compiles it; later ones take
-    milliseconds.
+    Questions are asked by names or labels, whatever their case and accents. The first call of each
+    kind takes seconds, because the known triples are indexed and TensorFlow compiles it; later ones
+    take milliseconds.
 
     A question is `head` and `relation`, which asks for tails, or `relation` and `tail`, which asks
     for heads. For several questions, give sequences of names; a single name among them belongs to
