@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from quatre_tf.data.candidate_sets import SlotEntities
 from quatre_tf.data.known_triples import KnownTriples
+from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.ranking.entity_lists import Tile, mask_members, member_masks
 from saved_models.table_internals import AnonymousTable
 
@@ -157,6 +158,15 @@ class AnswerTable(tf.Module):
             return tf.cond(type_constrained, in_slot, lambda: scores)
 
         return mask
+
+
+def read_names(model: pathlib.Path, kind: str) -> Vocabulary:
+    """Returns the names of an exported model: of its `"entity"` or `"relation"` kind."""
+    file = {"entity": "entities.txt", "relation": "relations.txt"}[kind]
+    lines = (model / "assets" / file).read_text("utf-8").split("\n")[:-1]
+    for character, escape in reversed(_ESCAPES):
+        lines = [line.replace(escape, character) for line in lines]
+    return Vocabulary(lines, kind)
 
 
 def _escape(line: str) -> str:

@@ -1,4 +1,4 @@
-"""Resolves user input to a name: by name, by label, or either ignoring case."""
+"""Resolves user input to a name: by name, by label, or either without case and accents."""
 
 import functools
 from collections import defaultdict
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from quatre_tf.data.vocabulary import Vocabulary
+from quatre_tf.data.vocabulary import Vocabulary, folded
 from quatre_tf.errors import DataError, UnknownNameError
 
 _MAX_LISTED = 5
@@ -15,7 +15,8 @@ _MAX_LISTED = 5
 class NameLookup:
     """Finds the entity or relation that is meant.
 
-    The first of these that fits decides: the name; a label; a name or a label, whatever the case.
+    The first of these that fits decides: the name; a label; a name or a label, whatever
+    the case and the accents.
 
     Args:
         vocabulary: The names.
@@ -37,7 +38,7 @@ class NameLookup:
         if given in self._names:
             return given
         label = _squeezed(given)
-        found = self._by_label.get(label) or self._by_folded.get(label.casefold())
+        found = self._by_label.get(label) or self._by_folded.get(folded([label])[0].as_py())
         if not found:
             raise UnknownNameError(given, self._vocabulary.kind, self._suggestions(given))
         if len(found) > 1:
@@ -91,9 +92,10 @@ class NameLookup:
     @functools.cached_property
     def _by_folded(self) -> dict[str, list[str]]:
         found: dict[str, dict[str, None]] = defaultdict(dict)
-        for name in self._vocabulary.names:
-            for text in (name, self._labels.get(name, name)):
-                found[text.casefold()][name] = None
+        names = self._vocabulary.names
+        for texts in (names, [self._labels.get(name, name) for name in names]):
+            for name, text in zip(names, folded(texts).to_pylist(), strict=True):
+                found[text][name] = None
         return {text: list(names) for text, names in found.items()}
 
 

@@ -173,3 +173,9 @@ def as_strings(names: Any) -> pa.Array:
         position = pc.index(strings.is_null(), True).as_py()
         raise DataError(f"Names must be strings, received None at position {position}.")
     return strings
+
+
+def folded(texts: Sequence[str] | np.ndarray) -> pa.Array:
+    """Returns texts in lower case without accents: they are marks of their own when decomposed."""
+    plain = pc.replace_substring_regex(pc.utf8_normalize(as_strings(texts), "NFKD"), r"\p{M}", "")
+    return pc.utf8_lower(plain)

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.vocabulary import as_strings
+from quatre_tf.data.vocabulary import folded
 
 _INSIDE, _BEGINS, _EQUAL = range(1, 4)
 # Of a text inside names, which may be in most of them, as many as are looked at.
@@ -39,7 +38,7 @@ class EntitySearch:
         fewer than `limit` others; among equals, those with more facts. To an empty text, the
         entities with most facts.
         """
-        wanted = _folded([" ".join(text.split())])[0].as_py()
+        wanted = folded([" ".join(text.split())])[0].as_py()
         if not wanted:
             # Every label that is missing would be equal to it.
             return self._best(np.ones(len(self._degrees), np.int8), limit)
@@ -61,10 +60,10 @@ class EntitySearch:
 
 
 class _Column:
-    """Texts as `_folded` returns them, one an entity; some may be empty."""
+    """Texts as `folded` returns them, one an entity; some may be empty."""
 
     def __init__(self, texts: Sequence[str] | np.ndarray):
-        self._texts = _folded(texts)
+        self._texts = folded(texts)
         _, offsets, content = self._texts.buffers()
         self._offsets = np.frombuffer(offsets, np.int64)[: len(self._texts) + 1]
         self._content = content.to_pybytes()
@@ -89,9 +88,3 @@ class _Column:
                 rows.append(row)
             at = self._content.find(wanted, max(at + 1, limit - len(wanted) + 1))
         return rows
-
-
-def _folded(texts: Sequence[str] | np.ndarray) -> pa.Array:
-    """Returns texts in lower case without accents: they are marks of their own when decomposed."""
-    plain = pc.replace_substring_regex(pc.utf8_normalize(as_strings(texts), "NFKD"), r"\p{M}", "")
-    return pc.utf8_lower(plain)

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from datasets.triples import COLUMNS
 from quatre_tf.errors import DataError, UnknownNameError
+from saved_models.tables import read_names
 from trainers.prediction.formats import Block, Report
 from trainers.prediction.predicting import PROBABILITIES, Options
 from trainers.prediction.questions import ASKED, open_end
@@ -36,24 +37,27 @@ def report_exported(
     Raises:
         DataError: There is no model, or a question does not leave out one end.
     """
-    model, signatures = _load(folder), [_signature(fields) for fields in questions]
+    version, signatures = _newest(folder), [_signature(fields) for fields in questions]
+    model = _load(version)
 
     def blocks() -> Iterator[Block]:
         for fields, (signature, given) in zip(questions, signatures, strict=True):
-            rows = _answers(getattr(model, signature), given, options)
+            rows = _answers(version, getattr(model, signature), given, options)
             title = f"({', '.join(name or ASKED for name in fields)})" if titles else ""
             yield Block(title, dict(zip(COLUMNS, fields, strict=True)), rows)
 
     return Report(_COLUMNS, blocks(), PROBABILITIES["even_odds"])
 
 
+def _newest(folder: pathlib.Path) -> pathlib.Path:
+    versions = [path.parent for path in folder.glob("*/saved_model.pb")]
+    numbered = [path for path in versions if path.name.isdigit()]
+    return max(numbered, key=lambda path: int(path.name), default=folder)
+
+
 def _load(folder: pathlib.Path) -> Any:
-    versions = [path for path in folder.glob("*/saved_model.pb") if path.parent.name.isdigit()]
-    newest = max(
-        (path.parent for path in versions), key=lambda path: int(path.name), default=folder
-    )
     try:
-        return tf.saved_model.load(newest)
+        return tf.saved_model.load(folder)
     except (OSError, ValueError, tf.errors.OpError) as error:
         raise DataError(
             f"{folder} holds no exported model, such as RUN_DIR/saved_model: {error}"
@@ -69,7 +73,9 @@ def _signature(fields: Sequence[str]) -> tuple[str, dict[str, str]]:
     return "predict_heads", {"relation": relation, "tail": given}
 
 
-def _answers(predict: Any, given: dict[str, str], options: Options) -> list[dict[str, Any]]:
+def _answers(
+    version: pathlib.Path, predict: Any, given: dict[str, str], options: Options
+) -> list[dict[str, Any]]:
     answer = predict(
         **{place: tf.constant([name]) for place, name in given.items()},
         top_k=tf.constant(options.top_k),
@@ -79,7 +85,9 @@ def _answers(predict: Any, given: dict[str, str], options: Options) -> list[dict
     status = answer["status"][0].numpy().decode()
     if status != "OK":
         place = status.removeprefix("UNKNOWN_").lower()
-        raise UnknownNameError(given[place], "relation" if place == "relation" else "entity")
+        kind = "relation" if place == "relation" else "entity"
+        close = read_names(version, kind).suggest(given[place])
+        raise UnknownNameError(given[place], kind, close)
     columns = [
         [_plain(cell) for cell in answer[output][0].numpy().tolist()]
         if output in answer

@@ -13,12 +13,13 @@ LABELS = {
     "Q6": "Lyon",
     "Q7": "",
     "Q9": "Unique Place",
+    "Q10": "Gabriel García Márquez",
 }
 
 
 @pytest.fixture
 def lookup():
-    return NameLookup(Vocabulary([f"Q{i}" for i in range(1, 10)]), LABELS)
+    return NameLookup(Vocabulary([f"Q{i}" for i in range(1, 11)]), LABELS)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,7 @@ def lookup():
         ("El Paso", "Q1"),  # a label, though another differs in case only
         ("el paso", "Q4"),  # white space of the label counts once
         ("unique  PLACE", "Q9"),  # a label in another case
+        ("gabriel garcia marquez", "Q10"),  # a label without its accents
         ("q9", "Q9"),  # a name in another case
         ("q6", "Q5"),  # a label as it is written, before a name in another case
         ("Q6", "Q6"),  # a name before a label in another case

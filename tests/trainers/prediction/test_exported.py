@@ -17,7 +17,7 @@ def exported(tmp_path_factory):
     """The folder of two versions, and the model of the newer one: five entities and `new`."""
     folder = tmp_path_factory.mktemp("exported")
     triples = np.array([[0, 0, 1], [1, 0, 2], [2, 1, 3], [3, 1, 4]], np.int32)
-    names = Vocabulary(list("abcde"), "entity"), Vocabulary(["likes", "rules"], "relation")
+    names = Vocabulary(list("abcde"), "entity"), Vocabulary(["likes", "100 %"], "relation")
     graph = Graph("letters", *names, triples, triples[:0], triples[:0])
     model = KGEModel(5, 2, 3, "distmult")
     rng = np.random.default_rng(4)
@@ -30,14 +30,14 @@ def exported(tmp_path_factory):
 
 def test_the_newest_version_answers_about_an_added_entity(exported):
     folder, added = exported
-    asked = [["new", "likes", "?"], ["", "rules", "e"]]
+    asked = [["new", "likes", "?"], ["", "100 %", "e"]]
     report = report_exported(folder, asked, Options(top_k=3, include_known=True), titles=True)
     tables = added.model.tables()
-    new, (likes, rules) = tables["entity"][5], tables["relation"]
+    new, (likes, all_of_it) = tables["entity"][5], tables["relation"]
     for block, query, title in zip(
         report.blocks,
-        [new * likes, tables["entity"][4] * rules],
-        ["(new, likes, ?)", "(?, rules, e)"],
+        [new * likes, tables["entity"][4] * all_of_it],
+        ["(new, likes, ?)", "(?, 100 %, e)"],
         strict=True,
     ):
         expected = tables["entity"] @ query
@@ -60,6 +60,8 @@ def test_known_facts_are_left_out(exported):
     ("fields", "error", "message"),
     [
         (["zoe", "likes", "?"], UnknownNameError, "Unknown entity 'zoe'"),
+        (["nev", "likes", "?"], UnknownNameError, "'nev'. Did you mean 'new'"),
+        (["a", "10 %", "?"], UnknownNameError, "'10 %'. Did you mean '100 %'"),
         (["a", "eats", "?"], UnknownNameError, "Unknown relation 'eats'"),
         (["a", "likes", "b"], DataError, "either head or tail, received 'a' and 'b'"),
         (["?", "likes", "?"], DataError, "either head or tail"),
