@@ -148,13 +148,17 @@ _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 
 # The other models, one or two trainings each: less tuning than the quaternions had.
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "distmult": {
-        "sampled": {"wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1, "epochs": 20}}
+        "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 1024}},
+        "sampled": {"wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1, "epochs": 20}},
     },
     "complex": {
         "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 512}},
         "sampled": {"wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1}},
     },
-    "autosf": {"sampled": {"wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1}}},
+    "autosf": {
+        "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 256}},
+        "sampled": {"wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1}},
+    },
     "rescal": {
         "sampled": {
             "wn18rr": {
