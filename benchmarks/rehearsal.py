@@ -12,7 +12,7 @@ import functools
 import pathlib
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,12 @@ _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write, and with .md,
 # As Wikidata5M has them.
 _RELATIONS = 822
 _TRIPLES_PER_ENTITY = 4.48
-_TRAINING = ("--recipe=sampled", "--embedding_dim=32", "--num_candidates=2048", "--n3=0.08")
+_DIM = 32
+_WIDTH = 4 * _DIM
+_TRAINING = ("--recipe=sampled", f"--embedding_dim={_DIM}", "--num_candidates=2048", "--n3=0.08")
 _SHARE_OF_BEST = 0.9
+_TOP_K = 10
+_BATCHES = (1, 32, 256)
 _GIB = 2**30
 _GOAL_GIB = 18
 # Seconds; other legs have none.
@@ -65,6 +69,7 @@ def main() -> None:
         _leg("evaluation", "trainers.evaluate", f"--run_dir={run}", "--candidates=all"),
         _leg("export", "saved_models.export", f"--run_dir={run}", f"--output={served}"),
         *measure.in_process(_answers, served, folder / "text" / "test.tsv"),
+        *measure.in_process(_products, graph["entities"]),
         _leg(
             "adding an entity",
             "saved_models.add_entities",
@@ -134,7 +139,8 @@ def _answers(served: pathlib.Path, triples: pathlib.Path) -> list[dict[str, Any]
     import_tensorflow()
     import tensorflow as tf
 
-    rows = [line.split("\t") for line in triples.read_text(encoding="utf-8").splitlines()[:100]]
+    lines = triples.read_text(encoding="utf-8").splitlines()[: max(_BATCHES)]
+    heads, relations, _ = zip(*(line.split("\t") for line in lines), strict=True)
     (version,) = served.iterdir()
     session = tf.compat.v1.Session(graph=tf.Graph())
     with session.graph.as_default():
@@ -142,18 +148,43 @@ def _answers(served: pathlib.Path, triples: pathlib.Path) -> list[dict[str, Any]
         loaded = tf.compat.v1.saved_model.load(session, ["serve"], str(version))
         signature = loaded.signature_def["predict_tails"]
 
-        def ask(row: Sequence[str]) -> None:
-            given = {"head": [row[0]], "relation": [row[1]], "top_k": 10}
+        def ask(rows: slice) -> None:
+            given = {"head": heads[rows], "relation": relations[rows], "top_k": _TOP_K}
             given |= {"filtered": True, "type_constrained": False}
             feed = {signature.inputs[name].name: np.array(value) for name, value in given.items()}
             session.run(signature.outputs["entities"].name, feed)
 
         # The server makes the warm-up requests of the export before it answers.
-        ask(rows[-1])
+        ask(slice(100, 101))
         loading = time.perf_counter() - start
-        times = [measure.milliseconds(functools.partial(ask, row)) / 1e3 for row in rows]
-    taken = {"loading": loading, "first answer": times[0], "hundredth answer": times[-1]}
-    return [_row(name, value, measure.peak_memory()) for name, value in taken.items()]
+        times = [_seconds(ask, slice(place, place + 1)) for place in range(100)]
+        taken = {"loading": loading, "first answer": times[0], "hundredth answer": times[-1]}
+        taken |= {f"{size} answers at once": _seconds(ask, slice(size)) for size in _BATCHES}
+        return [_row(name, value, measure.peak_memory()) for name, value in taken.items()]
+
+
+def _products(num_entities: int) -> list[dict[str, Any]]:
+    """What answers cannot avoid: the scores of all entities, and the best of them."""
+    import_tensorflow()
+    import tensorflow as tf
+
+    rows = tf.random.normal([num_entities, _WIDTH])
+
+    @tf.function
+    def best(queries: tf.Tensor) -> tf.Tensor:
+        return tf.math.top_k(tf.linalg.matmul(queries, rows, transpose_b=True), _TOP_K)[1]
+
+    legs = []
+    for size in _BATCHES:
+        queries = tf.random.normal([size, _WIDTH])
+        best(queries)
+        seconds = _seconds(lambda given: best(given).numpy(), queries)
+        legs.append(_row(f"product and top_k of {size}", seconds, measure.peak_memory()))
+    return legs
+
+
+def _seconds(call: Callable[[Any], None], argument: Any) -> float:
+    return measure.milliseconds(functools.partial(call, argument)) / 1e3
 
 
 def _page(record: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Times predictions of an exported model and the operations they cannot avoid.
 
-Usage: python -m benchmarks.serving --run_dir=DIR [--output=FILE.json]
+Usage: python -m benchmarks.serving --run_dir=DIR [--index] [--output=FILE.json]
        python -m benchmarks.serving --scale [--output=FILE.json]
 
 The first form exports a run and calls its `predict_tails`: top-10, filtered, by names. In turns
@@ -11,6 +11,7 @@ form times the exact top-10 among up to 5 million random entities, without names
 
 import functools
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,6 +25,7 @@ from datasets.text_table import table
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.")
 _SCALE = flags.DEFINE_bool("scale", False, "Random entities in growing numbers instead.")
 _ROUNDS = flags.DEFINE_integer("rounds", 15, "Measurements; the median is reported.", 1)
+_INDEX = flags.DEFINE_bool("index", False, "With --run_dir: an approximate index, too.")
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 _TOP_K = 10
 _BATCHES = (1, 32, 256)
@@ -58,9 +60,39 @@ def _run(run_dir: str) -> dict[str, Any]:
             batches[batch] = {"milliseconds": times, "ratio": ratio}
             rows.append([str(batch), *(f"{t:.2f} ms" for t in times.values()), f"{ratio:.2f}"])
     print(table(rows))
-    command = measure.command("serving", run_dir="DIR")
-    record = {"benchmark": "serving", "command": command, "dataset": name, "shape": shape}
-    return {**record, "batches": batches}
+    command = measure.command("serving", run_dir="DIR", index=_INDEX.value)
+    record: dict[str, Any] = {
+        "benchmark": "serving",
+        "command": command,
+        "dataset": name,
+        "shape": shape,
+    }
+    record |= {"batches": batches, "peak_bytes": measure.peak_memory()}
+    return {**record, "index": _index(trained)} if _INDEX.value else record
+
+
+def _index(trained: Any) -> dict[str, Any]:
+    """Compares `Run.predict` with and without an index, question by question."""
+    heads, relations, _ = trained.graph.test[: _BATCHES[-1]].T
+    names, relation_names = trained.graph.entities.names, trained.graph.relations.names
+    asked = {"head": names[heads].tolist(), "relation": relation_names[relations].tolist()}
+    start = time.perf_counter()
+    index = trained.build_index()
+    building = time.perf_counter() - start
+    found, exact = (
+        [{answer.entity for answer in answers} for answers in trained.predict(**asked, index=used)]
+        for used in (index, None)
+    )
+    recall = sum(len(a & b) / len(b) for a, b in zip(found, exact, strict=True)) / len(exact)
+    single = {column: values[0] for column, values in asked.items()}
+    calls = {
+        "exact": functools.partial(trained.predict, **single),
+        "index": functools.partial(trained.predict, **single, index=index),
+    }
+    times = measure.interleaved(calls, rounds=_ROUNDS.value)
+    print(f"index: built in {building:.0f} s, recall@{_TOP_K} {recall:.3f}")
+    print("one question: " + ", ".join(f"{name} {t:.2f} ms" for name, t in times.items()))
+    return {"build_seconds": building, "recall": recall, "milliseconds": times}
 
 
 def _run_calls(trained: Any, folder: str) -> Iterator[tuple[int, dict[str, Callable[[], Any]]]]:

@@ -56,6 +56,11 @@ class KnownTriples:
         """Returns the groups of (relation, entity) pairs: [n] int64, -1 if nothing is known."""
         return _places(self.keys, group_keys(relations, entities, self.num_entities))
 
+    def of_group(self, group: int) -> np.ndarray:
+        """Returns the known entities of a group, ascending: int64; none for -1."""
+        start, limit = self.row_splits[[group, group + 1]] if group >= 0 else (0, 0)
+        return self.list_keys[start:limit] % self.num_entities
+
     def contains(
         self, relations: np.ndarray, entities: np.ndarray, wanted: np.ndarray
     ) -> np.ndarray:

@@ -6,12 +6,14 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.data.graph import Graph
+from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.counting import ranks_from_counts
 from quatre_tf.ranking.entity_lists import Tile, mask_members
 from quatre_tf.ranking.sides import RankingSide
 from quatre_tf.ranking.tile_runner import TileRunner
 from quatre_tf.ranking.tiles import CandidateTable, top_k
+from quatre_tf.runs.entity_index import EntityIndex
 from quatre_tf.validation import check_finite
 
 _TRIPLES = tf.TensorSpec([None, 3], tf.int32)
@@ -68,6 +70,24 @@ class Answerer:
         )
         scores, ids = self._find_best.get_concrete_function(side, *specs)(*tensors)
         return scores.numpy(), ids.numpy()
+
+    def best_of_index(
+        self, index: EntityIndex, side: str, triples: np.ndarray, k: int, filtered: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns what `best` does, as far as the index finds it; else the score is -inf."""
+        if not self._model.similarity(side).linear:
+            raise DataError(
+                "An index finds answers by inner product, which scores those of models such as "
+                f"QuatRE or ComplEx. Received: {type(self._model.score_function).__name__}."
+            )
+        known = self._sides[side].known
+        groups = self._sides[side].known_lists(triples) if filtered else np.full(len(triples), -1)
+        scores = np.full([len(triples), k], -np.inf, np.float32)
+        ids = np.zeros([len(triples), k], np.int64)
+        for row, (query, group) in enumerate(zip(self.queries(side, triples), groups, strict=True)):
+            found, places = index.search(query, k, known.of_group(group))
+            scores[row, : len(found)], ids[row, : len(found)] = found, places
+        return scores, ids
 
     @tf.function(autograph=False)
     def _find_best(

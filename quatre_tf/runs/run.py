@@ -29,6 +29,7 @@ from quatre_tf.ranking.results import Results
 from quatre_tf.records import Answer, Neighbor, RankedTriple, RecordLists, Records
 from quatre_tf.runs.answering import Answerer
 from quatre_tf.runs.best_model import load_model, save_best
+from quatre_tf.runs.entity_index import EntityIndex
 from quatre_tf.runs.programs import run_program
 from quatre_tf.runs.questions import Names, ids_or_all, question_ids, triple_ids
 from quatre_tf.validation import check_choice, check_positive
@@ -89,6 +90,7 @@ class Run:
         top_k: int = 10,
         filtered: bool = True,
         probabilities: bool = False,
+        index: EntityIndex | None = None,
     ) -> Records[Answer] | RecordLists[Answer]:
         """Returns the best answers to a question, best first; a list of them for several.
 
@@ -100,10 +102,12 @@ class Run:
             filtered: Whether known facts of all three splits are left out.
             probabilities: Whether answers have the probability that they are true among all
                 entities. The first call fits it on the validation split.
+            index: Of `build_index`: answers are found by it, and some may be missed.
 
         Raises:
             DataError: Not exactly one of `head` and `tail` is given, or no `relation`; or
-                probabilities are wanted and there are no validation triples.
+                probabilities are wanted and there are no validation triples; or an index is given
+                and the scores of the model are no inner products.
             UnknownNameError: A name is not in the graph; the message suggests similar ones.
             ValueError: `top_k` is not a positive integer.
         """
@@ -112,7 +116,10 @@ class Run:
         answers: RecordLists[Answer] = RecordLists()
         for start in range(0, len(triples), _BATCH):
             batch = triples[start : start + _BATCH]
-            scores, ids = self._answerer.best(side, batch, top_k, filtered)
+            if index is None:
+                scores, ids = self._answerer.best(side, batch, top_k, filtered)
+            else:
+                scores, ids = self._answerer.best_of_index(index, side, batch, top_k, filtered)
             chances = np.full(scores.shape, None)
             if probabilities:
                 chances = self._probabilities.of_rows(side, batch[:, 1], scores)
@@ -204,6 +211,18 @@ class Run:
         side, triples, is_single = question_ids(self.graph, head, relation, tail)
         queries = self._answerer.queries(side, triples)
         return queries[0] if is_single else queries
+
+    def build_index(self, num_probes: int = 64) -> EntityIndex:
+        """Returns an index for `predict`, which pays off from about a million entities on.
+
+        Args:
+            num_probes: As for `EntityIndex`.
+
+        Raises:
+            DataError: Faiss is not installed.
+            ValueError: `num_probes` is not a positive integer.
+        """
+        return EntityIndex(np.asarray(self._answerer.table.rows), num_probes)
 
     def neighbors(self, name: str, top_k: int = 10) -> Records[Neighbor]:
         """Returns the other entities with the most similar embeddings, by cosine, best first.

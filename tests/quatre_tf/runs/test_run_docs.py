@@ -1,4 +1,4 @@
-"""docs/python.md from top to bottom, and the run in README.md, on a shorter training."""
+"""docs/python.md from top to bottom, and the runs of two more pages, on a shorter training."""
 
 import contextlib
 import io
@@ -38,8 +38,8 @@ def executed(tmp_path_factory):
         patch.chdir(folder)
         for module in (run, training):
             patch.setattr(module, "run_program", short_program)
-        pages = [block for page in (PYTHON, ROOT / "README.md") for block in blocks(page, "python")]
-        for block in pages:
+        pages = (PYTHON, ROOT / "README.md", ROOT / "docs" / "large_graphs.md")
+        for block in (block for page in pages for block in blocks(page, "python")):
             if block.mark == "run by tests/quatre_tf/runs/test_run_docs.py":
                 exec(compile(block.text, str(block), "exec"), names)
     return names, printed.getvalue()
