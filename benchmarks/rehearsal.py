@@ -34,7 +34,7 @@ _RELATIONS = 822
 _TRIPLES_PER_ENTITY = 4.48
 _DIM = 32
 _WIDTH = 4 * _DIM
-_TRAINING = ("--recipe=sampled", f"--embedding_dim={_DIM}", "--num_candidates=2048", "--n3=0.08")
+_TRAINING = ("--recipe=sampled", f"--embedding_dim={_DIM}", "--num_candidates=4096", "--n3=0.02")
 _SHARE_OF_BEST = 0.9
 _TOP_K = 10
 _BATCHES = (1, 32, 256)

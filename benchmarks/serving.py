@@ -60,7 +60,7 @@ def _run(run_dir: str) -> dict[str, Any]:
             batches[batch] = {"milliseconds": times, "ratio": ratio}
             rows.append([str(batch), *(f"{t:.2f} ms" for t in times.values()), f"{ratio:.2f}"])
     print(table(rows))
-    command = measure.command("serving", run_dir="DIR", index=_INDEX.value)
+    command = measure.command("serving", run_dir="DIR", index=_INDEX.value or None)
     record: dict[str, Any] = {
         "benchmark": "serving",
         "command": command,

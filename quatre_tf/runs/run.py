@@ -213,7 +213,7 @@ class Run:
         return queries[0] if is_single else queries
 
     def build_index(self, num_probes: int = 64) -> EntityIndex:
-        """Returns an index for `predict`, which pays off from about a million entities on.
+        """Returns an index for `predict`; docs/large_graphs.md has measurements.
 
         Args:
             num_probes: As for `EntityIndex`.
