@@ -21,6 +21,17 @@ def unread(store: Store, name: str) -> Any:
     return getattr(store, "_h5_entry_group", store)[name]
 
 
+def unwritten(store: Store, name: str, shape: tuple[int, ...], dtype: str) -> Any:
+    """Returns the rows of a new weight, to which slices are then assigned.
+
+    `store[name] = rows` needs them all.
+    """
+    entry: Any = store
+    if not entry._h5_entry_group:
+        entry._create_h5_group(entry._h5_entry_path)
+    return entry._h5_entry_group.create_dataset(name, shape, dtype)
+
+
 class SummedGradients(tf.keras.optimizers.Optimizer):
     """A Keras optimizer with a hook between the sum over replicas and the update.
 

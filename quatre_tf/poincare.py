@@ -10,6 +10,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from quatre_tf.layers.sharded_rows import shards_of
 from quatre_tf.similarities import root_of_squares
 
 # Points are kept within this norm; at 1 distances are infinite.
@@ -24,8 +25,8 @@ def keep_in_ball(variable: Any, columns: int) -> None:
         columns: The dimension of the points.
     """
     # On the variables that optimizers are given: on parameter servers, the shards of the table.
-    for part in getattr(variable.value, "variables", [variable.value]):
-        part.ball_columns = columns
+    for shard, _ in shards_of(variable.value):
+        shard.ball_columns = columns
 
 
 def ball_columns(variable: Any) -> int:

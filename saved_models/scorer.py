@@ -13,6 +13,7 @@ from quatre_tf.data.candidate_sets import constraint
 from quatre_tf.data.graph import Graph
 from quatre_tf.layers.pointwise import EnumeratedHeads, enumerating_queries
 from quatre_tf.layers.score_function import Weights
+from quatre_tf.layers.sharded_rows import ShardedRows, shards_of
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.counting import count_better, ranks_from_counts
 from quatre_tf.ranking.entity_lists import RankTargets, Tile
@@ -47,7 +48,8 @@ class Scorer(tf.Module):
     `type_constrained`: leave out entities that the slot of the relation has nowhere in train.
 
     Args:
-        model: The model. Its rows are copied; of its score function only pure functions are used.
+        model: The model. Its rows are copied, but for a table on parameter servers, which is saved
+            from there; of its score function only pure functions are used.
         names: Names and labels.
         tails: What is known of the tails of (relation, head).
         heads: What is known of the heads of (relation, tail).
@@ -71,16 +73,16 @@ class Scorer(tf.Module):
     ):
         super().__init__(name="scorer")
         function = model.score_function
-        tables = {
-            "entities": tf.convert_to_tensor(model.entities.embeddings.value),
-            "relations": function.folded(),
-        }
-        for name, table in {**tables, **function.shared_weights}.items():
+        rows, norm = candidate_table(model.entities.rows())
+        checked = {"entities": norm, "relations": function.folded(), **function.shared_weights}
+        for name, table in checked.items():
             check_finite(name, np.asarray(table))
-        self._table, self._folded = (
-            tf.Variable(table, trainable=False, name=name) for name, table in tables.items()
-        )
-        self._norm = tf.Variable(candidate_table(tables["entities"]).norm, trainable=False)
+        # The variable itself: TensorFlow writes its shards where they are, as one variable.
+        self._table = model.entities.embeddings.value
+        if not isinstance(rows, ShardedRows):
+            self._table = tf.Variable(rows, trainable=False, name="entities")
+        self._folded = tf.Variable(checked["relations"], trainable=False, name="relations")
+        self._norm = tf.Variable(norm, trainable=False)
         self._shared = {
             name: tf.Variable(weight, trainable=False, name=name)
             for name, weight in function.shared_weights.items()
@@ -199,7 +201,11 @@ class Scorer(tf.Module):
         """Returns the embeddings `[batch, width]` of ids `[batch]`."""
         # Rows of the value, not of the variable: after one sparse read of a variable, TensorFlow
         # would copy the whole table for every matrix product.
-        return tf.gather(self._table.read_value(), ids)
+        return tf.gather(self._entity_rows(), ids)
+
+    def _entity_rows(self) -> tf.Tensor:
+        # While a model is saved, a table on servers has one shard, with all rows.
+        return tf.concat([shard.read_value() for shard, _ in shards_of(self._table)], axis=0)
 
     def _tail_queries(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
         folded = tf.gather(self._folded.read_value(), relations)
@@ -238,7 +244,7 @@ class Scorer(tf.Module):
         # Otherwise the graph may use it first, and the error be another.
         with tf.control_dependencies([positive]):
             top = tf.identity(top)
-        table = self._table.read_value()
+        table = self._entity_rows()
         scores, ids = top_k(similarity, table, queries, top, mask_scores, portable=True)
         scores = tf.cast(scores, tf.float32)
         exhausted = scores == -np.inf
@@ -270,7 +276,7 @@ class Scorer(tf.Module):
         known_lists: tf.Tensor,
         status: tf.Tensor,
     ) -> Outputs:
-        table = CandidateTable(self._table.read_value(), self._norm.read_value())
+        table = CandidateTable(self._entity_rows(), self._norm.read_value())
         set_keys = tf.zeros([0], tf.int64)
 
         def add_batch(start: tf.Tensor, ranks: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -2,17 +2,19 @@
 
 import contextlib
 import contextvars
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from quatre_tf.keras_internals import Store, unread
+from quatre_tf.keras_internals import Store, unread, unwritten
+from quatre_tf.layers.sharded_rows import Rows, initial_rows, rows_of, shards_of, there
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, check_table_dtype
 
-# Floats that a table reads from a file at once.
+# Floats that a table reads from a file, or writes to it, at once.
 _FLOATS_AT_ONCE = 2**25
 _is_initialized = contextvars.ContextVar("is_initialized", default=True)
 
@@ -78,44 +80,73 @@ class Embedding(keras.layers.Layer):
 
     def build(self, input_shape: Any = None) -> None:
         """Creates the table; the shape of the ids does not matter."""
-        self.embeddings = self.add_weight(
-            name="embeddings",
-            shape=(self.num_embeddings, self.components * self.embedding_dim),
-            initializer=self.embeddings_initializer if _is_initialized.get() else "zeros",
-            # Mixed precision would cast the whole table for a few rows, and its gradient with it.
-            autocast=False,
-        )
+        with tf.variable_creator_scope(self._create_variable):
+            self.embeddings = self.add_weight(
+                name="embeddings",
+                shape=self._shape,
+                initializer=self.embeddings_initializer if _is_initialized.get() else "zeros",
+                # Mixed precision would cast the whole table for a few rows, and its gradient too.
+                autocast=False,
+            )
         super().build(input_shape)
 
-    def load_own_variables(self, store: Store) -> None:
-        """Reads the table, into one of `without_initial_values` in pieces.
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.num_embeddings, self.components * self.embedding_dim
 
-        Keras holds a table three times while it reads it whole.
+    def _create_variable(self, create: Callable[..., tf.Variable], **kwargs: Any) -> tf.Variable:
+        """Lets each parameter server make the rows that it holds."""
+        strategy = tf.distribute.get_strategy()
+        if not isinstance(strategy, tf.distribute.ParameterServerStrategy):
+            return create(**kwargs)
+
+        def initial_value(shard_info: Any = None) -> tf.Tensor:
+            start, count = 0, self.num_embeddings
+            if shard_info is not None:
+                start, count = shard_info.offset[0], shard_info.shape[0]
+            return initial_rows(self.embeddings_initializer, self._shape, start, start + count)
+
+        return create(**{**kwargs, "initial_value": initial_value, "shape": self._shape})
+
+    def rows(self) -> Rows:
+        """Returns the table for a scan: as a tensor, or as `ShardedRows` on parameter servers."""
+        return rows_of(self.embeddings.value)
+
+    def save_own_variables(self, store: Store) -> None:
+        """Writes the table in pieces; Keras would copy it."""
+        rows = unwritten(store, "0", self._shape, self.embeddings.dtype)
+        for start, stop in self._pieces():
+            rows[start:stop] = self.lookup(tf.range(start, stop)).numpy()
+
+    def _pieces(self) -> Iterator[tuple[int, int]]:
+        at_once = max(1, _FLOATS_AT_ONCE // self._shape[1])
+        for start in range(0, self.num_embeddings, at_once):
+            yield start, min(start + at_once, self.num_embeddings)
+
+    def load_own_variables(self, store: Store) -> None:
+        """Reads the table in pieces; Keras would hold it three times.
 
         Raises:
             ValueError: The file has a table of another shape.
         """
-        # The variables of a strategy cannot be assigned in pieces.
-        if _is_initialized.get() or tf.distribute.has_strategy():
+        # Copies of a table on several devices cannot be assigned in pieces.
+        if tf.distribute.has_strategy():
             super().load_own_variables(store)
             return
-        rows, shape = unread(store, "0"), self.embeddings.shape
-        if rows.shape != shape:
-            raise ValueError(f"Expected a table {list(shape)}, received {list(rows.shape)}.")
-        at_once = max(1, _FLOATS_AT_ONCE // rows.shape[1])
-        for start in range(0, len(rows), at_once):
-            self.replace(start, rows[start : start + at_once])
+        rows = unread(store, "0")
+        if rows.shape != self._shape:
+            raise ValueError(f"Expected a table {list(self._shape)}, received {list(rows.shape)}.")
+        for start, stop in self._pieces():
+            self.replace(start, rows[start:stop])
 
     def replace(self, start: int, rows: Any) -> None:
         """Writes rows `[n, components * embedding_dim]` over those from `start` on."""
-        # `variable[start:stop].assign` would copy the table first.
-        tf.raw_ops.ResourceStridedSliceAssign(
-            ref=self.embeddings.value.handle,
-            begin=[start],
-            end=[start + len(rows)],
-            strides=[1],
-            value=rows,
-        )
+        for shard, first in shards_of(self.embeddings.value):
+            begin = max(start, first)
+            end = min(start + len(rows), first + shard.shape[0])
+            if begin < end:
+                part = rows[begin - start : end - start]
+                there(functools.partial(_assign, begin - first, end - first, part), shard)
 
     def lookup(self, ids: tf.Tensor) -> tf.Tensor:
         """Returns rows `[..., components * embedding_dim]` in the dtype of the table.
@@ -147,6 +178,13 @@ class Embedding(keras.layers.Layer):
             "components": self.components,
             "embeddings_initializer": serialize_initializer(self.embeddings_initializer),
         }
+
+
+def _assign(begin: int, end: int, rows: Any, variable: tf.Variable) -> None:
+    # `variable[begin:end].assign` would copy the table first.
+    tf.raw_ops.ResourceStridedSliceAssign(
+        ref=variable.handle, begin=[begin], end=[end], strides=[1], value=rows
+    )
 
 
 @keras.saving.register_keras_serializable("quatre_tf")

@@ -28,9 +28,11 @@ each, where the mask product streams).
 """
 
 import functools
+from typing import Any
 
 import tensorflow as tf
 
+from quatre_tf.layers.sharded_rows import Rows, gather_rows, num_rows
 from quatre_tf.ranking.entity_lists import (
     RankTargets,
     Tile,
@@ -129,8 +131,10 @@ def count_better(
     return _compiled_count.get_concrete_function(*specs, *options)(*given, *options)
 
 
-def _spec_of(tensor: tf.Tensor) -> tf.TensorSpec:
+def _spec_of(tensor: Any) -> Any:
     """Returns a tensor's kind, of any size; the width of rows stays, because loops unroll it."""
+    if not tf.is_tensor(tensor):
+        return tensor
     is_row = tensor.shape.rank == 2 and tensor.dtype.is_floating
     return tf.TensorSpec(
         [None, tensor.shape[1]] if is_row else [None] * tensor.shape.rank, tensor.dtype
@@ -150,7 +154,7 @@ def _count(
     # At least one: a replica may have no queries, which not every similarity can score.
     missing = [[0, tf.maximum(-(-batch // multiple), 1) * multiple - batch]]
     # Tiles of about one size: a product of a last row by itself would be rounded otherwise.
-    num_entities = tf.shape(table.rows, tf.int64)[0]
+    num_entities = num_rows(table.rows)
     num_tiles = tf.maximum(-(-num_entities // entity_tile), 1)
     tile_size = -(-num_entities // num_tiles)
     queries = tf.pad(queries, [*missing, [0, 0]])
@@ -177,7 +181,7 @@ def _count(
     score = similarity.portable_tile if portable else similarity.tile
     thresholds = tf.map_fn(
         # A tile of as many rows as queries: one row alone would be rounded otherwise.
-        lambda targets: tf.linalg.diag_part(score(tf.gather(table.rows, targets), queries)),
+        lambda targets: tf.linalg.diag_part(score(gather_rows(table.rows, targets), queries)),
         rank_targets.targets,
         fn_output_signature=similarity.dtype,
     )
@@ -231,7 +235,7 @@ def _assert_finite(scores: tf.Tensor) -> tf.Operation | None:
 
 def _sweep(
     similarity: Similarity,
-    rows: tf.Tensor,
+    rows: Rows,
     queries: tf.Tensor,
     rank_targets: RankTargets,
     widths: tf.Tensor,

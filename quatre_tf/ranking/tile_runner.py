@@ -105,7 +105,7 @@ class TileRunner:
 
     def _read(self) -> Any:
         def read() -> CandidateTable:
-            return candidate_table(tf.convert_to_tensor(self.model.entities.embeddings.value))
+            return candidate_table(self.model.entities.rows())
 
         return self._strategy.run(read)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from quatre_tf.layers.sharded_rows import Rows, num_rows, sum_of_squares
 from quatre_tf.ranking.entity_lists import Tile
 from quatre_tf.similarities import Similarity
 
@@ -29,19 +30,19 @@ class CandidateTable(NamedTuple):
         norm: Float64 scalar, no smaller than the norm of any row; not finite if an element is not.
     """
 
-    rows: tf.Tensor
+    rows: Rows
     norm: tf.Tensor
 
 
-def candidate_table(rows: tf.Tensor) -> CandidateTable:
+def candidate_table(rows: Rows) -> CandidateTable:
     """Prepares entity rows `[num_entities, width]` for ranking: one pass, no copy."""
     # The norm of the whole table.
-    return CandidateTable(rows, tf.sqrt(2.0 * tf.cast(tf.nn.l2_loss(rows), tf.float64)))
+    return CandidateTable(rows, tf.sqrt(sum_of_squares(rows)))
 
 
 def scan_tiles(
     similarity: Similarity,
-    rows: tf.Tensor,
+    rows: Rows,
     queries: tf.Tensor,
     tile_size: int | tf.Tensor,
     visit: Callable[..., tuple[tf.Tensor, ...]],
@@ -60,7 +61,7 @@ def scan_tiles(
         state: Tensors before the first tile; sizes may change.
         portable: Whether only standard operations are used, for models that are served.
     """
-    num_entities = tf.shape(rows, tf.int64)[0]
+    num_entities = num_rows(rows)
     score = similarity.portable_tile if portable else similarity.tile
     tile_size = tf.cast(tile_size, tf.int64)
 

@@ -15,7 +15,8 @@ from quatre_tf.layers.embedding import without_initial_values
 from quatre_tf.model import KGEModel, table_sizes
 from quatre_tf.paths import BEST_MODEL
 
-_MEMBERS = {"config.json", "metadata.json", "model.weights.h5"}
+_WEIGHTS = "model.weights.h5"
+_MEMBERS = {"config.json", "metadata.json", _WEIGHTS}
 # Where 0.1.0 had its models, as their files say.
 _VERSION_0_1 = "quatre_tf.models."
 
@@ -24,17 +25,31 @@ def save_best(model: KGEModel, run_dir: pathlib.Path) -> None:
     """Replaces the best model of a run; the one before stays until the new one is complete."""
     path = run_dir / BEST_MODEL
     path.parent.mkdir(exist_ok=True)
-    partial = path.with_name("partial.keras")
+    partial, weights = (path.with_name(f"partial{end}") for end in (".keras", ".weights.h5"))
     try:
-        model.save(partial)
+        # `model.save` would write the weights into memory before the archive.
+        model.save_weights(weights)
+        config = keras.saving.serialize_keras_object(model)
+        with zipfile.ZipFile(partial, "w") as archive:
+            archive.writestr("metadata.json", json.dumps({"keras_version": keras.__version__}))
+            archive.writestr("config.json", json.dumps(config))
+            archive.write(weights, _WEIGHTS)
         os.replace(partial, path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
+    finally:
+        for left in (partial, weights):
+            left.unlink(missing_ok=True)
 
 
-def load_model(run_dir: pathlib.Path) -> KGEModel:
-    """Returns the best model of a run; DataError when there is none or it cannot be read."""
+def load_model(run_dir: pathlib.Path, into: KGEModel | None = None) -> KGEModel:
+    """Returns the best model of a run.
+
+    Args:
+        run_dir: The run.
+        into: A model of the same settings that takes the weights; None: a new one.
+
+    Raises:
+        DataError: There is no model, or it cannot be read.
+    """
     path = run_dir / BEST_MODEL
     if not path.is_file():
         raise DataError(
@@ -44,7 +59,9 @@ def load_model(run_dir: pathlib.Path) -> KGEModel:
     try:
         config = _checked_config(path)
         with without_initial_values():
-            model = keras.saving.deserialize_keras_object({**config, "compile_config": None})
+            model = into or keras.saving.deserialize_keras_object(
+                {**config, "compile_config": None}
+            )
             # From the archive: `keras.models.load_model` reads the whole file into memory before.
             model.load_weights(path)
     except DataError:
@@ -97,7 +114,7 @@ def _check_sizes(path: pathlib.Path, config: dict[str, Any], archive: zipfile.Zi
     if not (isinstance(model_class, type) and issubclass(model_class, KGEModel)):
         raise DataError(f"{path}: expected a KGEModel, received a {config['class_name']}.")
     stored: list[h5py.Dataset] = []
-    with archive.open("model.weights.h5") as member, h5py.File(member) as weights:
+    with archive.open(_WEIGHTS) as member, h5py.File(member) as weights:
         weights.visititems(
             lambda _, item: stored.append(item) if isinstance(item, h5py.Dataset) else None
         )

@@ -11,7 +11,6 @@ import tensorflow as tf
 from quatre_tf.errors import TrainingError
 from quatre_tf.paths import BEST_MODEL
 from quatre_tf.ranking.evaluator import Evaluator
-from quatre_tf.runs.best_model import save_best
 from saved_models.storage import writing
 from trainers.reporting import formatting
 from trainers.reporting.progress_bar import TrainingBar
@@ -235,10 +234,11 @@ class Controller:
 
     def _save_best(self) -> None:
         run, model = self._summaries.run.path, self._trainer.model
-        needed = sum(table.value.shape.num_elements() * 4 for table in model.trainable_variables)
+        # The weights, then the archive that they go into.
+        needed = sum(table.value.shape.num_elements() * 8 for table in model.trainable_variables)
         remedy = "The best model before is kept, if there was one. Make room, then go on with "
         with writing("the best model", run / BEST_MODEL, f"{remedy}--resume.", needed):
-            save_best(model, run)
+            self._trainer.save_best(run)
 
     def _validate_sample(self, bar: TrainingBar) -> None:
         results = self._evaluator.evaluate(

@@ -21,7 +21,6 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
-from quatre_tf.runs.best_model import load_model
 from quatre_tf.runs.run import Run
 from saved_models.calibrating import calibrate, thresholds_of
 from saved_models.scorer import build_scorer
@@ -75,8 +74,8 @@ def fit(
         TrainingError: The loss is not finite any more.
     """
     with _begun(config, run_dir, resume, sources, choose) as session:
-        _train(session)
-        results = _stored_results(session) or _finish(session)
+        trainer = _train(session)
+        results = _stored_results(session) or _finish(session, trainer)
         # Workers wait for the chief, which has more to do: none misses another before the end.
         chief_value(session.strategy, 0.0)
         return results
@@ -197,7 +196,7 @@ def _check_fresh(run: RunDirectory, resume: bool) -> None:
         )
 
 
-def _train(session: _Session, on_validation: OnValidation = always) -> None:
+def _train(session: _Session, on_validation: OnValidation = always) -> Trainer:
     config, run, graph = session.config, session.run, session.graph
     trainer, state = make_trainer(config, graph, session.strategy), RunState()
     checkpoints = Checkpoints(run.checkpoints, trainer, state)
@@ -230,6 +229,7 @@ def _train(session: _Session, on_validation: OnValidation = always) -> None:
             f"there is nothing to keep; getting ready took {clock.seconds:.0f} s. Start again with "
             "a larger one, in another --run_dir."
         )
+    return trainer
 
 
 def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Trainer) -> None:
@@ -278,10 +278,9 @@ def _how_to_go_on(config: TrainConfig) -> str:
     return f"give --epochs=MORE{early}"
 
 
-def _finish(session: _Session) -> Results:
+def _finish(session: _Session, trainer: Trainer) -> Results:
     run, graph = session.run, session.graph
-    with ranking_strategy(session.strategy).scope():
-        model = load_model(run.path)
+    model = trainer.best_model(run.path)
     results = session.evaluator.evaluate(model, "test")
     if not session.strategy.extended.should_checkpoint:
         # The chief does the rest alone.

@@ -1,14 +1,18 @@
 """The inner loop with parameter servers: sharded tables, asynchronous steps of workers."""
 
+import pathlib
+
 import numpy as np
 import tensorflow as tf
 
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
 from quatre_tf.keras_internals import Gradient
+from quatre_tf.layers.sharded_rows import shards_of
 from quatre_tf.model import KGEModel
+from quatre_tf.runs.best_model import load_model
 from trainers.training.config import TrainConfig
-from trainers.training.trainer import Progress, Trainer, make_model
+from trainers.training.trainer import Progress, Trainer
 
 
 class ServerTrainer(Trainer):
@@ -37,26 +41,16 @@ class ServerTrainer(Trainer):
             )
         super().__init__(config, graph, strategy)
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
-        self._copy, self._copied_at = make_model(config, graph), -1
 
-    @property
-    def model(self) -> KGEModel:
-        """A copy of the model on the coordinator, as of this step: for ranking and export."""
-        step = int(self.step.numpy())
-        if step != self._copied_at:
-            for table, shards in zip(self._copy.trainable_variables, self._shards, strict=True):
-                table.assign(tf.concat(shards, axis=0))
-            statistics = self._trained.non_trainable_variables
-            for value, trained in zip(self._copy.non_trainable_variables, statistics, strict=True):
-                value.assign(trained)
-            self._copied_at = step
-        return self._copy
+    def best_model(self, run_dir: pathlib.Path) -> KGEModel:
+        """Reads the best weights into the tables on the servers."""
+        return load_model(run_dir, into=self.model)
 
     @property
     def _shards(self) -> list[list[tf.Variable]]:
         """The variables that hold the rows of each table, in their order."""
-        values = [table.value for table in self._trained.trainable_variables]
-        return [list(getattr(value, "variables", [value])) for value in values]
+        tables = self.model.trainable_variables
+        return [[shard for shard, _ in shards_of(table.value)] for table in tables]
 
     @property
     def _variables(self) -> list[tf.Variable]:
@@ -65,7 +59,7 @@ class ServerTrainer(Trainer):
     @property
     def _slots(self) -> dict[str, list[tf.Variable]]:
         """What the optimizer remembers of each table, in shards as the table."""
-        tables = [table.value for table in self._trained.trainable_variables]
+        tables = [table.value for table in self.model.trainable_variables]
         return {
             name: [
                 _joined(table, [self.optimizer.slots(shard)[name] for shard in shards])
@@ -75,8 +69,7 @@ class ServerTrainer(Trainer):
         }
 
     def rewind(self) -> None:
-        """Batches have no state: the number of a step says which it is."""
-        self._copied_at = -1
+        """Does nothing: the number of a step says which batch it has."""
 
     def train(self, num_steps: int) -> Progress:
         """Hands out `num_steps` steps to the workers and waits for them."""
@@ -105,7 +98,7 @@ class ServerTrainer(Trainer):
         return self._strategy.run(self._worker_step, (batch,))
 
     def _worker_step(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        objective = self.recipe.objective(self._trained, batch)
+        objective = self.recipe.objective(self.model, batch)
         pairs = zip(objective.gradients, self._shards, strict=True)
         gradients = _flat([_split(gradient, shards) for gradient, shards in pairs])
         self.optimizer.apply(gradients, self._variables)

@@ -1,6 +1,7 @@
 """The inner loop: many steps in one call."""
 
 import dataclasses
+import pathlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,9 +12,11 @@ import tensorflow as tf
 from quatre_tf.data.batches import Share
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
+from quatre_tf.layers.sharded_rows import shards_of, there
 from quatre_tf.model import KGEModel
 from quatre_tf.objectives.sampled_logistic import compiled_operation
 from quatre_tf.optimizers import SparseAdagrad, SparseAdam, SparseOptimizer
+from quatre_tf.runs.best_model import load_model, save_best
 from trainers.training.config import TrainConfig
 from trainers.training.recipes import RECIPES
 
@@ -54,6 +57,7 @@ class Trainer:
 
     Attributes:
         recipe: Batches and objective.
+        model: Created in the strategy's scope.
         optimizer: Built on all tables of the model.
         step: int64 variable, the number of steps done; batch k is a pure function of (seed, k).
         last_step: int64 variable, where a decaying learning rate reaches 0.
@@ -67,16 +71,20 @@ class Trainer:
             self.last_step = tf.Variable(
                 config.epochs * self.recipe.steps_per_epoch, dtype=tf.int64, trainable=False
             )
-            self._trained = make_model(config, graph)
+            self.model = make_model(config, graph)
             self.optimizer = _make_optimizer(config, self.last_step)
             self.optimizer.build(self._variables)
             self.step = tf.Variable(0, dtype=tf.int64, name="step")
         self._iterator: Iterator | None = None
 
-    @property
-    def model(self) -> KGEModel:
-        """The model, created in the strategy's scope."""
-        return self._trained
+    def save_best(self, run_dir: pathlib.Path) -> None:
+        """Makes the model as it is now the best one of a run."""
+        save_best(self.model, run_dir)
+
+    def best_model(self, run_dir: pathlib.Path) -> KGEModel:
+        """Returns the best model of a run, in the scope of the strategy."""
+        with self._strategy.scope():
+            return load_model(run_dir)
 
     @property
     def has_compiled_step(self) -> bool:
@@ -87,12 +95,12 @@ class Trainer:
         """
         # In the scope, because parameter servers do not use it.
         with self._strategy.scope():
-            return compiled_operation(self._trained.score_function) is not None
+            return compiled_operation(self.model.score_function) is not None
 
     @property
     def _variables(self) -> list[Any]:
         """What the optimizer updates, in the order of the model's tables."""
-        return self._trained.trainable_variables
+        return self.model.trainable_variables
 
     @property
     def state(self) -> dict[str, Any]:
@@ -101,9 +109,9 @@ class Trainer:
         The same under every strategy, so that a checkpoint of one restores under another.
         """
         return {
-            "tables": [table.value for table in self._trained.trainable_variables],
+            "tables": [table.value for table in self.model.trainable_variables],
             "optimizer": self._slots,
-            "statistics": [value.value for value in self._trained.non_trainable_variables],
+            "statistics": [value.value for value in self.model.non_trainable_variables],
             "iterations": self.optimizer.iterations.value,
             "step": self.step,
         }
@@ -117,8 +125,10 @@ class Trainer:
     @property
     def is_finite(self) -> bool:
         """Whether a checkpoint would hold finite numbers only: one sum per variable shows it."""
-        sums = [tf.reduce_sum(tf.convert_to_tensor(v)) for v in tf.nest.flatten(self.state)]
-        return bool(np.all(np.isfinite([value.numpy() for value in sums])))
+        variables = tf.nest.flatten(self.state)
+        shards = [shard for variable in variables for shard, _ in shards_of(variable)]
+        sums = [there(_sum, shard).numpy() for shard in shards]
+        return bool(np.all(np.isfinite(sums)))
 
     def rewind(self) -> None:
         """Continues with batch `step`; call it after a checkpoint was restored."""
@@ -163,9 +173,13 @@ class Trainer:
         return loss, regularization
 
     def _replica_step(self, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-        objective = self.recipe.objective(self._trained, batch)
+        objective = self.recipe.objective(self.model, batch)
         self.optimizer.apply(objective.gradients, self._variables)
         return objective.loss, objective.regularization
+
+
+def _sum(variable: tf.Variable) -> tf.Tensor:
+    return tf.reduce_sum(tf.convert_to_tensor(variable))
 
 
 def make_model(config: TrainConfig, graph: Graph) -> KGEModel:

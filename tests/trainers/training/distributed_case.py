@@ -6,6 +6,8 @@ import pathlib
 import numpy as np
 
 from quatre_tf import Evaluator, Graph, Vocabulary
+from saved_models.scorer import build_scorer
+from saved_models.versions import export_scorer
 from tests.trainers.conftest import SOFTMAX
 from trainers.training import strategies
 from trainers.training.checkpoints import Checkpoints, RunState
@@ -45,7 +47,7 @@ def random_graph():
     return Graph("random", Vocabulary(names[0]), Vocabulary(names[1], "relation"), *splits)
 
 
-def train(recipe, strategy, *, resumed_from=None, saved_to=None, at_once=0):
+def train(recipe, strategy, *, resumed_from=None, saved_to=None, best_to=None, at_once=0):
     """Takes five steps, and reports what came of them.
 
     Args:
@@ -53,6 +55,7 @@ def train(recipe, strategy, *, resumed_from=None, saved_to=None, at_once=0):
         strategy: A strategy.
         resumed_from: Folder of a checkpoint to go on from.
         saved_to: Folder to write a checkpoint to after the steps.
+        best_to: Run folder to write the best model to after the steps, and its export.
         at_once: Steps that are taken after that in one call.
 
     Returns:
@@ -67,6 +70,8 @@ def train(recipe, strategy, *, resumed_from=None, saved_to=None, at_once=0):
     seen = [trainer.train(1) for _ in range(STEPS)]
     if saved_to:
         Checkpoints(pathlib.Path(saved_to), trainer, RunState()).save()
+    if best_to:
+        export_best(trainer, graph, pathlib.Path(best_to))
     ranked = {}
     shared = strategies.ranking_strategy(strategy)
     if recipe == "strong" or shared.num_replicas_in_sync == 1:
@@ -87,6 +92,18 @@ def train(recipe, strategy, *, resumed_from=None, saved_to=None, at_once=0):
         },
         "late": trainer.train(at_once).loss if at_once else 0.0,
     }
+
+
+def export_best(trainer, graph, run_dir):
+    """Writes the best model, loses it, and exports what is read again."""
+    run_dir.mkdir()
+    trainer.save_best(run_dir)
+    trained = [weight.numpy() for weight in trainer.model.weights]
+    trainer.model.entities.replace(0, np.zeros_like(trained[0]))
+    model = trainer.best_model(run_dir)
+    for weight, value in zip(model.weights, trained, strict=True):
+        np.testing.assert_array_equal(weight.numpy(), value)
+    export_scorer(build_scorer(model, graph), run_dir / "served")
 
 
 def save_multi_worker(recipes, output):

@@ -2,11 +2,13 @@
 
 import contextlib
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from quatre_tf.errors import ConfigError
+from quatre_tf.paths import BEST_MODEL
 from tests.trainers.training import distributed_case
 from tests.trainers.training.distributed_case import CONFIGS, STEPS
 from tests.trainers.training.processes import Processes, cluster, tf_config, wait
@@ -110,9 +112,8 @@ def two_servers(processes, tmp_path_factory):
     """Two servers and a worker, from the start; with the folder of its checkpoints."""
     folder = tmp_path_factory.mktemp("two_servers")
     addresses = cluster(chief=1, ps=2, worker=1)
-    found = run_parameter_server(
-        processes, addresses, OF_SERVERS, folder / "found", saved_to=folder / "checkpoint"
-    )
+    saved = {"saved_to": folder / "checkpoint", "best_to": folder / "run"}
+    found = run_parameter_server(processes, addresses, OF_SERVERS, folder / "found", **saved)
     return found, folder / "checkpoint"
 
 
@@ -130,6 +131,24 @@ def test_a_sharded_checkpoint_holds_whole_tables_and_accumulators(two_servers):
             saved = reader.get_tensor(f"{kind}/{i}/.ATTRIBUTES/VARIABLE_VALUE")
             assert saved.shape == (rows, 12)
             np.testing.assert_array_equal(saved, found["paper"][f"{kind}-{i}"])
+
+
+@pytest.mark.parametrize("recipe", OF_SERVERS)
+def test_the_best_model_and_its_export_come_from_the_servers(recipe, two_servers):
+    found, checkpoint = two_servers
+    run_dir = checkpoint.with_name(f"run-{recipe}")
+    model, graph = keras.models.load_model(run_dir / BEST_MODEL), distributed_case.random_graph()
+    for i, table in enumerate(model.trainable_variables):
+        np.testing.assert_array_equal(table, found[recipe][f"tables-{i}"])
+    served = tf.saved_model.load(str(run_dir / "served" / "1"))
+    names = [
+        tf.constant([f"{kind}{i}" for i in column])
+        for kind, column in zip("ere", graph.test.T, strict=True)
+    ]
+    scores = served.score_triples(*names)["score"]
+    np.testing.assert_allclose(scores, model.score_triples(*graph.test.T), rtol=1e-5, atol=1e-6)
+    ranks = [served.rank_heads(*names)["rank"], served.rank_tails(*names)["rank"]]
+    np.testing.assert_array_equal(ranks, found[recipe]["ranks"])
 
 
 def test_a_sharded_checkpoint_restores_into_other_shards_and_into_none(
