@@ -53,7 +53,7 @@ class TrainConfig:
     )
     recipe: str = setting(
         "paper",
-        help="Training objective: of the reference implementation (paper), softmax over all "
+        help="Training objective: the reference implementation's (paper), softmax over all "
         "entities (strong), softmax over sampled entities (sampled), or RotatE's loss "
         "(self_adversarial).",
         group="recipe",
@@ -69,7 +69,8 @@ class TrainConfig:
     )
     reciprocal: bool = setting(
         False,
-        help="Predict heads as tails of inverse relations, with own embeddings (not with paper).",
+        help="Predict heads as tails of inverse relations, with embeddings of their own "
+        "(not for paper).",
         group="model",
         # The objective of the paper would never train the inverse relations.
         recipes=_QUERIES,

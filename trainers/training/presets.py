@@ -256,7 +256,7 @@ def replacement_note(dataset: str, recipe: str, given: Mapping[str, Any]) -> str
 def describe_defaults(name: str) -> str:
     """Returns the value of a setting by recipe, then its range in the presets of data sets."""
     if name == "recipe":
-        return "paper if the data set has a preset of it, otherwise sampled"
+        return "paper if the data set has a preset for it, otherwise sampled"
     default, recipes = getattr(TrainConfig, name), SETTINGS[name].recipes or tuple(_OF_RECIPE)
     by_value: dict[str, list[str]] = {}
     for recipe in recipes:

@@ -101,7 +101,7 @@ def test_a_replaced_regularizer_is_named(dataset, given, note):
         ("embedding_dim", "128; some data sets 32 to 512"),
         ("num_candidates", "4096 (sampled), 1024 (self_adversarial); some data sets 8192"),
         ("n3", "0.02 (strong, sampled), 0 (self_adversarial); some data sets 0 to 0.1"),
-        ("recipe", "paper if the data set has a preset of it, otherwise sampled"),
+        ("recipe", "paper if the data set has a preset for it, otherwise sampled"),
     ],
 )
 def test_defaults_in_help_and_docs(name, text):
