@@ -99,6 +99,8 @@ def membership(cluster: Cluster, run_dir: pathlib.Path, resume: bool) -> Iterato
     except Exception as error:
         if not cluster.addresses or not _is_loss(error):
             raise
+        # A coordinator that has lost a worker before waits for it forever when it is torn down.
+        atexit.register(_end, 1)
         raise ClusterError(
             f"A process of the cluster was lost, so this one stops ({type(error).__name__}). "
             f"Start all of them again with --run_dir={run_dir} --resume: they resume from the last "
@@ -110,6 +112,12 @@ def _mute() -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+def _end(code: int) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
 
 
 @contextlib.contextmanager
