@@ -1,10 +1,11 @@
 """A random graph of any size whose triples follow a planted rule, so the best MRR is known.
 
-Entities have a type, a cluster within the type and a popularity within the cluster. Each type has a
-few relations. A relation moves type and cluster of the head by a fixed step, which leads to the
-cluster of the tail; a *hub relation* leads to the same cluster from everywhere. Which member of its
-cluster the head or tail is follows Zipf's law. So the rule says which entities can answer a query
-and in which order, but not which of them does: nothing can rank them better.
+Entities have a type, a cluster within the type and a popularity within the cluster. A relation moves
+type and cluster of the head by a fixed step, which leads to the cluster of the tail; a *hub
+relation* leads to the same cluster from everywhere. Which member of its cluster the head or tail
+is follows Zipf's law, and so does which relation of its type the head has. So the rule says which
+entities can answer a query and in which order, but not which of them does: nothing can rank them
+better.
 """
 
 import pathlib
@@ -17,9 +18,9 @@ import pyarrow.csv
 from datasets.triples import COLUMNS
 
 # Members of a cluster, clusters of a type, and relations whose heads have a type.
-MEMBERS = 23_000
+MEMBERS = 115_000
 CLUSTERS = 4
-RELATIONS_OF_TYPE = 32
+RELATIONS_OF_TYPE = 83
 # Every so many relations, one is a hub relation.
 _HUB_PERIOD = 16
 # Triples drawn for each that is wanted; about 7 % are repetitions.
@@ -39,7 +40,7 @@ class PlantedGraph:
         test: `TEST` triples.
 
     Args:
-        num_entities: Number of entities, at least one type (92,000).
+        num_entities: Number of entities, at least one type (460,000).
         num_relations: Number of relations.
         num_triples: Number of triples of all splits; fewer if too many of those drawn repeat.
         seed: Seed of everything.
@@ -128,7 +129,7 @@ class PlantedGraph:
         popular = (types * CLUSTERS + clusters) * MEMBERS + self._members(more)
         heads = np.concatenate([np.arange(self.num_entities), popular])
         cluster, types = heads // MEMBERS % CLUSTERS, heads // (MEMBERS * CLUSTERS)
-        slots = self._rng.integers(RELATIONS_OF_TYPE, size=len(heads))
+        slots = self._rng.choice(RELATIONS_OF_TYPE, len(heads), p=_zipf(RELATIONS_OF_TYPE))
         relations = self._relations_of_type[types, slots]
         is_hub = self._is_hub(relations)
         types = np.where(is_hub, 0, types) + self._type_steps[relations]

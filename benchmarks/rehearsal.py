@@ -26,7 +26,7 @@ from quatre_tf.ranking.results import Results
 from trainers.reporting.training_log import read_records
 
 _FOLDER = flags.DEFINE_string("folder", None, "Where to work: a new folder.", required=True)
-_ENTITIES = flags.DEFINE_integer("entities", 4_600_000, "Number of entities.", 92_000)
+_ENTITIES = flags.DEFINE_integer("entities", 4_600_000, "Number of entities.", 460_000)
 _BUDGET = flags.DEFINE_float("budget_minutes", 90, "Length of the training.", 1)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write, and with .md, the page.")
 # As Wikidata5M has them.

@@ -1,12 +1,14 @@
 """Times predictions of an exported model and the operations they cannot avoid.
 
-Usage: python -m benchmarks.serving --run_dir=DIR [--index] [--output=FILE.json]
+Usage: python -m benchmarks.serving --run_dir=DIR [--output=FILE.json]
+       python -m benchmarks.serving --run_dir=DIR --index=64,256 [--output=FILE.json]
        python -m benchmarks.serving --scale [--output=FILE.json]
 
 The first form exports a run and calls its `predict_tails`: top-10, filtered, by names. In turns
 with it run the product of as many queries with the entity table, in the fastest single operation
 found, and `tf.math.top_k` of given scores; neither handles names, filters or queries. The second
-form times the exact top-10 among up to 5 million random entities, without names.
+form compares `Run.predict` with and without an index of so many probes. The third times the exact
+top-10 among up to 5 million random entities, without names.
 """
 
 import functools
@@ -25,7 +27,7 @@ from datasets.text_table import table
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.")
 _SCALE = flags.DEFINE_bool("scale", False, "Random entities in growing numbers instead.")
 _ROUNDS = flags.DEFINE_integer("rounds", 15, "Measurements; the median is reported.", 1)
-_INDEX = flags.DEFINE_bool("index", False, "With --run_dir: an approximate index, too.")
+_INDEX = flags.DEFINE_list("index", [], "Numbers of probes of an index, instead of an export.")
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 _TOP_K = 10
 _BATCHES = (1, 32, 256)
@@ -52,6 +54,15 @@ def _run(run_dir: str) -> dict[str, Any]:
     trained = load_run(run_dir)
     name, shape = trained.graph.name, list(trained.model.entities.embeddings.shape)
     print(f"{name}: {shape[0]:,} entities, width {shape[1]}")
+    command = measure.command("serving", run_dir="DIR", index=",".join(_INDEX.value) or None)
+    record: dict[str, Any] = {
+        "benchmark": "serving",
+        "command": command,
+        "dataset": name,
+        "shape": shape,
+    }
+    if _INDEX.value:
+        return {**record, "index": _index(trained), "peak_bytes": measure.peak_memory()}
     rows, batches = [["batch", "predict_tails", "product", "top_k", "ratio"]], {}
     with tempfile.TemporaryDirectory() as folder:
         for batch, calls in _run_calls(trained, folder):
@@ -60,39 +71,43 @@ def _run(run_dir: str) -> dict[str, Any]:
             batches[batch] = {"milliseconds": times, "ratio": ratio}
             rows.append([str(batch), *(f"{t:.2f} ms" for t in times.values()), f"{ratio:.2f}"])
     print(table(rows))
-    command = measure.command("serving", run_dir="DIR", index=_INDEX.value or None)
-    record: dict[str, Any] = {
-        "benchmark": "serving",
-        "command": command,
-        "dataset": name,
-        "shape": shape,
-    }
-    record |= {"batches": batches, "peak_bytes": measure.peak_memory()}
-    return {**record, "index": _index(trained)} if _INDEX.value else record
+    return {**record, "batches": batches, "peak_bytes": measure.peak_memory()}
 
 
-def _index(trained: Any) -> dict[str, Any]:
+def _index(trained: Any) -> list[dict[str, Any]]:
     """Compares `Run.predict` with and without an index, question by question."""
     heads, relations, _ = trained.graph.test[: _BATCHES[-1]].T
     names, relation_names = trained.graph.entities.names, trained.graph.relations.names
     asked = {"head": names[heads].tolist(), "relation": relation_names[relations].tolist()}
-    start = time.perf_counter()
-    index = trained.build_index()
-    building = time.perf_counter() - start
-    found, exact = (
-        [{answer.entity for answer in answers} for answers in trained.predict(**asked, index=used)]
-        for used in (index, None)
-    )
-    recall = sum(len(a & b) / len(b) for a, b in zip(found, exact, strict=True)) / len(exact)
     single = {column: values[0] for column, values in asked.items()}
-    calls = {
-        "exact": functools.partial(trained.predict, **single),
-        "index": functools.partial(trained.predict, **single, index=index),
-    }
-    times = measure.interleaved(calls, rounds=_ROUNDS.value)
-    print(f"index: built in {building:.0f} s, recall@{_TOP_K} {recall:.3f}")
-    print("one question: " + ", ".join(f"{name} {t:.2f} ms" for name, t in times.items()))
-    return {"build_seconds": building, "recall": recall, "milliseconds": times}
+    exact = trained.predict(**asked)
+    found = []
+    for num_probes in map(int, _INDEX.value):
+        start = time.perf_counter()
+        index = trained.build_index(num_probes)
+        building = time.perf_counter() - start
+        recalls = [
+            len({answer.entity for answer in answers} & {answer.entity for answer in best})
+            / len(best)
+            for answers, best in zip(trained.predict(**asked, index=index), exact, strict=True)
+        ]
+        calls = {
+            "exact": functools.partial(trained.predict, **single),
+            "index": functools.partial(trained.predict, **single, index=index),
+        }
+        times = measure.interleaved(calls, rounds=_ROUNDS.value)
+        recall = float(np.mean(recalls))
+        print(f"{num_probes} probes: built in {building:.0f} s, recall@{_TOP_K} {recall:.3f}")
+        print("one question: " + ", ".join(f"{name} {t:.2f} ms" for name, t in times.items()))
+        found.append(
+            {
+                "num_probes": num_probes,
+                "build_seconds": building,
+                "recall": recall,
+                "milliseconds": times,
+            }
+        )
+    return found
 
 
 def _run_calls(trained: Any, folder: str) -> Iterator[tuple[int, dict[str, Callable[[], Any]]]]:

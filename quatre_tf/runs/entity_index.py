@@ -52,6 +52,10 @@ class EntityIndex:
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             self._index.add(rows[start : start + _ROWS_AT_ONCE])
 
+    def holds(self, ids: np.ndarray, rows: np.ndarray) -> bool:
+        """Returns whether entities `[n]` have these rows `[n, width]`."""
+        return ids.max() < len(self._rows) and np.array_equal(self._rows[ids], rows)
+
     def search(
         self, query: np.ndarray, k: int, excluded: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -86,6 +86,11 @@ def test_scores_must_be_inner_products(make_run):
         run.predict("entity0", "relation0", index=run.build_index())
 
 
+def test_an_index_of_another_run_is_refused(run, make_run):
+    with pytest.raises(DataError, match="Build it again"):
+        run.predict("entity0", "relation0", index=make_run("complex").build_index())
+
+
 def test_without_faiss_it_says_what_to_install(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(DataError, match="pip install faiss-cpu"):
