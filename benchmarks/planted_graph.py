@@ -1,7 +1,7 @@
 """A random graph of any size whose triples follow a planted rule, so the best MRR is known.
 
-Entities have a type, a cluster within the type and a popularity within the cluster. A relation moves
-type and cluster of the head by a fixed step, which leads to the cluster of the tail; a *hub
+Entities have a type, a cluster within the type and a popularity within the cluster. A relation
+moves type and cluster of the head by a fixed step, which leads to the cluster of the tail; a *hub
 relation* leads to the same cluster from everywhere. Which member of its cluster the head or tail
 is follows Zipf's law, and so does which relation of its type the head has. So the rule says which
 entities can answer a query and in which order, but not which of them does: nothing can rank them
