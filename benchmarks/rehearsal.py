@@ -5,14 +5,16 @@ Usage: python -m benchmarks.rehearsal --folder=DIR [--entities=4600000] [--outpu
 Each leg has its own process, and all but the answers are commands that a user would type. The graph
 is planted (`benchmarks.planted_graph`), so the best MRR is known; the goal of the training is 90 %
 of it on validation. The first training is killed after its first step, and the second resumes it.
-A page with the table is written beside the JSON file.
+Legs that were measured before this program was killed are not measured again. A page with the table
+is written beside the JSON file.
 """
 
 import functools
+import json
 import pathlib
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,13 +23,13 @@ from absl import flags
 from benchmarks import measure
 from benchmarks.planted_graph import TEST, PlantedGraph
 from datasets.program import import_tensorflow, run_program
-from quatre_tf.atomic_files import output_file
+from quatre_tf.atomic_files import output_file, write_text
 from quatre_tf.ranking.results import Results
 from trainers.reporting.training_log import read_records
 
 _FOLDER = flags.DEFINE_string("folder", None, "Where to work: a new folder.", required=True)
 _ENTITIES = flags.DEFINE_integer("entities", 4_600_000, "Number of entities.", 460_000)
-_BUDGET = flags.DEFINE_float("budget_minutes", 90, "Length of the training.", 1)
+_EPOCHS = flags.DEFINE_integer("epochs", 1, "Length of the training.", 1)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write, and with .md, the page.")
 # As Wikidata5M has them.
 _RELATIONS = 822
@@ -53,43 +55,42 @@ _GOALS = {
 def main() -> None:
     """Measures and prints."""
     folder = pathlib.Path(_FOLDER.value)
-    graph = measure.in_process(_plant, folder, _ENTITIES.value)
     run, prepared, served = folder / "run", folder / "prepared", folder / "served"
+    (graph,) = _once(folder, "graph", lambda: [measure.in_process(_plant, folder, _ENTITIES.value)])
     training = [f"--dataset={prepared}", f"--run_dir={run}", *_TRAINING]
-    training += [f"--budget_minutes={_BUDGET.value}"]
-    legs = [
-        _leg(
-            "text to prepared",
+    training += [f"--epochs={_EPOCHS.value}", "--validate_every=1"]
+    first_step = run / "metrics.jsonl"
+    table = folder / "embeddings.parquet"
+    new = [f"--triples={folder / 'new.tsv'}", f"--output={served}"]
+    commands: dict[str, tuple[str, ...]] = {
+        "text to prepared": (
             "datasets.prepare",
             f"--input={folder / 'text'}",
             f"--output={prepared}",
         ),
-        _leg("first training step", "trainers.fit", *training, until=run / "metrics.jsonl"),
-        _leg("training, resumed", "trainers.fit", *training, "--resume"),
-        _leg("evaluation", "trainers.evaluate", f"--run_dir={run}", "--candidates=all"),
-        _leg("export", "saved_models.export", f"--run_dir={run}", f"--output={served}"),
-        *measure.in_process(_answers, served, folder / "text" / "test.tsv"),
-        *measure.in_process(_products, graph["entities"]),
-        _leg(
-            "adding an entity",
-            "saved_models.add_entities",
-            f"--run_dir={run}",
-            f"--triples={folder / 'new.tsv'}",
-            f"--output={served}",
-        ),
-        _leg(
-            "embeddings to Parquet",
-            "trainers.embeddings",
-            f"--run_dir={run}",
-            f"--output={folder / 'embeddings.parquet'}",
-        ),
-    ]
+        "first training step": ("trainers.fit", *training),
+        "training, resumed": ("trainers.fit", *training, "--resume"),
+        "evaluation": ("trainers.evaluate", f"--run_dir={run}", "--candidates=all"),
+        "export": ("saved_models.export", f"--run_dir={run}", f"--output={served}"),
+        "adding an entity": ("saved_models.add_entities", f"--run_dir={run}", *new),
+        "embeddings to Parquet": ("trainers.embeddings", f"--run_dir={run}", f"--output={table}"),
+    }
+    legs = []
+    for name, command in commands.items():
+        until = first_step if name == "first training step" else None
+        legs += _once(folder, name, functools.partial(_leg, name, command, until))
+        if name == "export":
+            asked = folder / "text" / "test.tsv"
+            answers = functools.partial(measure.in_process, _answers, served, asked)
+            legs += _once(folder, "answers", answers)
+            products = functools.partial(measure.in_process, _products, graph["entities"])
+            legs += _once(folder, "products", products)
     curve = measure.curve_of(read_records(run / "metrics.jsonl"))
     reached = [p["seconds"] for p in curve if p["mrr"] >= _SHARE_OF_BEST * graph["best_mrr"]]
     record = {
         "benchmark": "rehearsal",
         "command": measure.command(
-            "rehearsal", folder="DIR", entities=_ENTITIES.value, budget_minutes=_BUDGET.value
+            "rehearsal", folder="DIR", entities=_ENTITIES.value, epochs=_EPOCHS.value
         ),
         "graph": graph,
         "legs": legs,
@@ -104,6 +105,18 @@ def main() -> None:
     if _OUTPUT.value:
         with output_file(pathlib.Path(_OUTPUT.value).with_suffix(".md")) as file:
             file.write(page)
+
+
+def _once(
+    folder: pathlib.Path, name: str, measured: Callable[[], list[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Returns what was measured, now or before this program was killed."""
+    path = folder / "legs.json"
+    done = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if name not in done:
+        done[name] = measured()
+        write_text(path, json.dumps(done))
+    return done[name]
 
 
 def _plant(folder: pathlib.Path, num_entities: int) -> dict[str, Any]:
@@ -122,12 +135,10 @@ def _plant(folder: pathlib.Path, num_entities: int) -> dict[str, Any]:
     }
 
 
-def _leg(
-    name: str, module: str, *arguments: str, until: pathlib.Path | None = None
-) -> dict[str, Any]:
+def _leg(name: str, command: Sequence[str], until: pathlib.Path | None) -> list[dict[str, Any]]:
     """Runs a command to its end, or until it writes to a file."""
-    print(f"{name}: {module} {' '.join(arguments)}", flush=True)
-    return _row(name, *measure.run([sys.executable, "-m", module, *arguments], until))
+    print(f"{name}: {' '.join(command)}", flush=True)
+    return [_row(name, *measure.run([sys.executable, "-m", *command], until))]
 
 
 def _row(name: str, taken: float, peak: int | None = None) -> dict[str, Any]:
