@@ -77,16 +77,27 @@ def test_unpacked_size_is_bounded(tiny_benchmark, monkeypatch):
         archives.extract_splits(tiny_benchmark, pack({"zeros": bytes(10**6)}), "here")
 
 
+def pax_archive(record):
+    """An archive with a name that is not ASCII, whose record in the header is replaced."""
+    original = b"30 path=training_split_\xc3\xa9.txt\n"
+    header = tarfile.TarInfo("training_split_é.txt").tobuf(tarfile.PAX_FORMAT)
+    assert original in header
+    return gzip.compress(header.replace(original, record.ljust(len(original), b"x")))
+
+
 @pytest.mark.parametrize(
     ("archive", "message"),
     [
+        # Python raises a ValueError, and an OverflowError.
+        (pax_archive(b"24 GNU.sparse.size=abcd\n"), "not a whole .tar.gz archive .invalid literal"),
+        (pax_archive(b"9" * 19 + b" a=b\n"), "not a whole .tar.gz archive .*too large"),
         (pack({"test.txt": b"", "a": TINY_SPLITS["train"]}), "right valid and test .it holds"),
         (TINY_ARCHIVE[:-30], "not a whole .tar.gz archive"),
         (gzip.compress(b"no tar at all" * 100), "not a whole .tar.gz archive"),
         (pack({"train.txt": b"x\ty\tz\n"}), "right train and valid and test .it holds train.txt"),
     ],
     # Bytes would be the names: those of a fresh .gz differ with the second, and between workers.
-    ids=["other split", "cut", "no tar", "one split"],
+    ids=["no number", "large number", "other split", "cut", "no tar", "one split"],
 )
 def test_wrong_archive_tells_both_checksums(tiny_benchmark, tmp_path, archive, message):
     (tmp_path / "Tiny.tar.gz").write_bytes(archive)
