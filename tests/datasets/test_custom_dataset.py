@@ -107,13 +107,6 @@ def test_given_splits_are_kept_and_checked(tmp_path, split_folder):
     assert {"unseen_test", "in_train_and_held_out", "repeated_triples"} <= set(report["warnings"])
 
 
-def test_given_splits_can_be_split_again(tmp_path, split_folder):
-    prepare(Source(split_folder), tmp_path / "out", SplitOptions())
-    graph = catalog.load(str(tmp_path / "out"))
-    assert len(graph.known) == len({*FACTS[:80], ("new", "next", "n1")})
-    assert "new" in {head for head, _, _ in named_triples(graph)["train"]}
-
-
 def test_labelled_negatives_stay_with_the_splits_they_belong_to(tmp_path, split_folder):
     false = [("n0", "far", "n0"), ("n2", "next", "n0")]
     write_csv(split_folder / "valid_negatives.csv", false)
@@ -124,6 +117,7 @@ def test_labelled_negatives_stay_with_the_splits_they_belong_to(tmp_path, split_
             assert not negatives.exists()
             assert "negatives left out" in report["preparation"]["read"][-1]
             assert catalog.load(str(tmp_path / out)).negatives == {}
+            # Distinct ones of all three.
             assert sum(report["counts"][part] for part in ("train", "valid", "test")) == 81
         else:
             assert negatives.read_text() == "n0\tfar\tn0\nn2\tnext\tn0\n"
