@@ -110,15 +110,10 @@ def test_wrong_archive_tells_both_checksums(tiny_benchmark, tmp_path, archive, m
     assert f"sha256 {archives.hashlib.sha256(archive).hexdigest()}" in str(error.value)
 
 
-def closed_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1:{}", "no-such-host.invalid"])
 def test_without_network_one_clear_message(tiny_benchmark, tmp_path, monkeypatch, host):
-    url = f"http://{host.format(closed_port())}/tiny.tar.gz"
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://{host.format(closed.getsockname()[1])}/tiny.tar.gz"
     opened, urlopen = [], urllib.request.urlopen
 
     def counted(url, **options):

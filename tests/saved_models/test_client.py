@@ -35,24 +35,20 @@ def client(address):
     return Client(address, "small")
 
 
-@pytest.fixture(scope="module")
-def direct(servable):
-    """The model without a server between."""
-    return servable.ask
-
-
 def columns(rows, *names):
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
 @pytest.mark.parametrize("side", ["tails", "heads"])
 @pytest.mark.parametrize(("top_k", "filtered"), [(3, True), (100, False)])
-def test_predictions(client, direct, side, top_k, filtered):
+def test_predictions(client, servable, side, top_k, filtered):
     given = ("head", "relation") if side == "tails" else ("relation", "tail")
     rows = QUESTIONS if side == "tails" else [pair[::-1] for pair in QUESTIONS]
     options = {"top_k": top_k, "filtered": filtered}
     answers = getattr(client, f"predict_{side}")(rows, **options)
-    expected = direct(f"predict_{side}", **columns(rows, *given), **options, type_constrained=False)
+    expected = servable.ask(
+        f"predict_{side}", **columns(rows, *given), **options, type_constrained=False
+    )
     assert len(answers) == len(rows)
     for row, answer in enumerate(answers):
         assert answer.status == "OK"
@@ -80,8 +76,8 @@ def test_candidates_that_ran_out_are_left_out(client):
         ("rank_heads", ["rank"]),
     ],
 )
-def test_answers_about_triples(client, direct, method, outputs):
-    expected = direct(method, **columns(TRIPLES, "head", "relation", "tail"))
+def test_answers_about_triples(client, servable, method, outputs):
+    expected = servable.ask(method, **columns(TRIPLES, "head", "relation", "tail"))
     assert set(expected.get("is_true", [False, True])) == {False, True}
     answers = getattr(client, method)(TRIPLES)
     assert [answer.status for answer in answers] == ["OK"] * len(TRIPLES)
@@ -133,13 +129,9 @@ def test_the_reason_of_a_refusal_is_told(client, address):
     assert "\n" not in str(caught.value)
 
 
-def closed_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
 def test_a_server_that_is_not_running():
-    client = Client(f"http://127.0.0.1:{closed_port()}", "small")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        client = Client(f"http://127.0.0.1:{closed.getsockname()[1]}", "small")
     with pytest.raises(ServingError, match="Is the server running, and is this its") as caught:
         client.rank_tails(TRIPLES)
     assert caught.value.code == "UNAVAILABLE"

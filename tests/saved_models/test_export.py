@@ -15,8 +15,9 @@ from tests.serving import load_session, meta_graph_of, signatures_of
 ROOT = pathlib.Path(__file__).parents[2]
 
 
-def test_the_graph_holds_standard_operations_only(exported):
-    graph = meta_graph_of(exported).graph_def
+def test_the_model_holds_standard_operations_and_no_keras_object(exported):
+    meta_graph = meta_graph_of(exported)
+    graph = meta_graph.graph_def
     nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
     operations = {node.op for node in nodes}
     assert {"MatMul", "TopKV2", "LookupTableFindV2"} <= operations
@@ -24,11 +25,7 @@ def test_the_graph_holds_standard_operations_only(exported):
     # A sparse read makes every later dense read copy: 20 ms a request at 40,943 x 1024.
     sparse = [node for node in nodes if node.op == "ResourceGather"]
     assert not [n for n in sparse if n.attr["dtype"].type == tf.float32.as_datatype_enum]
-
-
-def test_no_keras_object_is_tracked(exported):
-    nodes = meta_graph_of(exported).object_graph_def.nodes
-    kinds = {node.user_object.identifier for node in nodes}
+    kinds = {node.user_object.identifier for node in meta_graph.object_graph_def.nodes}
     assert kinds
     assert not [kind for kind in kinds if "keras" in kind.lower()]
 

@@ -104,7 +104,7 @@ def test_labels_and_probabilities_stand_beside_names_and_scores(ask, truth, grap
     np.testing.assert_allclose(answer["probabilities"], expected, rtol=1e-5)
 
 
-def test_defaults_are_ten_filtered_of_any_type(exported, ask_python, ask_session):
+def test_defaults_are_the_ten_best_tails_filtered_of_any_type(exported, ask_python, ask_session):
     """In the graph, in the SignatureDef for the server, and in the methods in Python."""
     question = {"head": ["日本"], "relation": ["is a"]}
     options = {"top_k": 10, "filtered": True, "type_constrained": False}
@@ -114,6 +114,8 @@ def test_defaults_are_ten_filtered_of_any_type(exported, ask_python, ask_session
     np.testing.assert_array_equal(in_python["entities"], expected)
     in_the_graph = ask_session.without_defaults("predict_tails", **question)
     np.testing.assert_array_equal(in_the_graph["entities"], expected)
+    by_default = ask_session("serving_default", **question)
+    np.testing.assert_array_equal(by_default["entities"], expected)
     for name in ("serving_default", "predict_tails", "predict_heads"):
         defaults = signatures_of(exported)[name].defaults
         assert {key: tf.make_ndarray(value) for key, value in defaults.items()} == options
