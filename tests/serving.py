@@ -61,11 +61,16 @@ def typed_array(value, dtype):
     return array if dtype == tf.string else array.astype(dtype.as_numpy_dtype)
 
 
-def signatures_of(path):
-    """Returns the SignatureDefs of a SavedModel by name, but for its init operation."""
+def meta_graph_of(path):
+    """Returns the MetaGraphDef of a SavedModel."""
     content = (pathlib.Path(path) / "saved_model.pb").read_bytes()
     (meta_graph,) = saved_model_pb2.SavedModel.FromString(content).meta_graphs
-    return {name: s for name, s in meta_graph.signature_def.items() if s.inputs}
+    return meta_graph
+
+
+def signatures_of(path):
+    """Returns the SignatureDefs of a SavedModel by name, but for its init operation."""
+    return {name: s for name, s in meta_graph_of(path).signature_def.items() if s.inputs}
 
 
 # Values of the scalars of a signature, by type.

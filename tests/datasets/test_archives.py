@@ -77,16 +77,29 @@ def test_unpacked_size_is_bounded(tiny_benchmark, monkeypatch):
         archives.extract_splits(tiny_benchmark, pack({"zeros": bytes(10**6)}), "here")
 
 
+def pax_archive(record):
+    """An archive with a name that is not ASCII, whose record in the header is replaced."""
+    original = b"30 path=training_split_\xc3\xa9.txt\n"
+    header = tarfile.TarInfo("training_split_é.txt").tobuf(tarfile.PAX_FORMAT)
+    assert original in header
+    return gzip.compress(header.replace(original, record.ljust(len(original), b"x")))
+
+
 @pytest.mark.parametrize(
     ("archive", "message"),
     [
-        (pack({"test.txt": b"", "a": TINY_SPLITS["train"]}), "right valid and test .it holds"),
-        (TINY_ARCHIVE[:-30], "not a whole .tar.gz archive"),
+        # Python raises another error for each.
+        (pax_archive(b"24 GNU.sparse.size=abcd\n"), "not a whole .tar.gz archive .invalid literal"),
+        (pax_archive(b"9" * 19 + b" a=b\n"), "not a whole .tar.gz archive .*too large"),
+        (b"no archive", "not a whole .tar.gz archive .*gzipped"),
+        (TINY_ARCHIVE[:10] + b"\xff" * 20, "not a whole .tar.gz archive .*decompressing"),
+        (TINY_ARCHIVE[:-30], "not a whole .tar.gz archive .*ended"),
         (gzip.compress(b"no tar at all" * 100), "not a whole .tar.gz archive"),
+        (pack({"test.txt": b"", "a": TINY_SPLITS["train"]}), "right valid and test .it holds"),
         (pack({"train.txt": b"x\ty\tz\n"}), "right train and valid and test .it holds train.txt"),
     ],
     # Bytes would be the names: those of a fresh .gz differ with the second, and between workers.
-    ids=["other split", "cut", "no tar", "one split"],
+    ids=range(8),
 )
 def test_wrong_archive_tells_both_checksums(tiny_benchmark, tmp_path, archive, message):
     (tmp_path / "Tiny.tar.gz").write_bytes(archive)
@@ -97,15 +110,10 @@ def test_wrong_archive_tells_both_checksums(tiny_benchmark, tmp_path, archive, m
     assert f"sha256 {archives.hashlib.sha256(archive).hexdigest()}" in str(error.value)
 
 
-def closed_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1:{}", "no-such-host.invalid"])
 def test_without_network_one_clear_message(tiny_benchmark, tmp_path, monkeypatch, host):
-    url = f"http://{host.format(closed_port())}/tiny.tar.gz"
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://{host.format(closed.getsockname()[1])}/tiny.tar.gz"
     opened, urlopen = [], urllib.request.urlopen
 
     def counted(url, **options):

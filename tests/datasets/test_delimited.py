@@ -5,6 +5,7 @@ from datasets.readers.text_format import LABEL_ROLES, TRIPLE_ROLES, Format
 from quatre_tf.errors import DataError
 
 ABC = [("a", "r", "b"), ("c", "r", "d")]
+MARK = b"\xef\xbb\xbf"
 
 
 def read(path, content, roles=TRIPLE_ROLES, **known):
@@ -22,7 +23,7 @@ def read(path, content, roles=TRIPLE_ROLES, **known):
         (b"a|r|b\nc|r|d", {}, ABC),
         (b"a r b\nc r d\n", {}, ABC),
         (b"a,r,b\r\nc,r,d\r\n", {}, ABC),
-        (b"\xef\xbb\xbfa,r,b\nc,r,d\n", {}, ABC),
+        (MARK + b"a,r,b\nc,r,d\n", {}, ABC),
         (b"a,r,b\n\n\nc,r,d\n\n", {}, ABC),
         (b"head,relation,tail\na,r,b\nc,r,d\n", {}, ABC),
         (b"subject\tpredicate\tobject\na\tr\tb\nc\tr\td\n", {}, ABC),
@@ -57,6 +58,9 @@ def read(path, content, roles=TRIPLE_ROLES, **known):
         (b"\n" * 70_000 + b"a,r,b\nc,r,d\n", {}, ABC),
         (b"\r\n\nhead,relation,tail\na,r,b\nc,r,d\n", {}, ABC),
         (b"head,relation,tail,head\na,r,b,x\nc,r,d,x\n", {}, ABC),
+        # Triples that share words with the header.
+        (b"head,relation,tail\nhead,relation,b\na,relation,tail\n", {},
+         [("head", "relation", "b"), ("a", "relation", "tail")]),
         # A column that nobody asked for may hold anything.
         (b'head,relation,tail,note\na,r,b,"two\nlines"\nc,r,d,\n', {}, ABC),
         # The space in names does not make it space separated, nor do commas in TAB separated ones.
@@ -130,38 +134,15 @@ def test_labels(tmp_path, content, known):
             {"columns": ["a", "r", "b"], "header": False},
             "without a header, columns have numbers from 1. Received --noheader and --columns=a, r",
         ),
+        # Files that were joined.
+        (b"head,relation,tail\na,r,b\nHead, Relation, TAIL\n", {}, "x.csv:3: the header is there"),
+        (b"id,head,relation,tail\n1,a,r,b\nid,head,relation,tail\n", {}, "x.csv:3: the header is"),
+        (MARK + b"h,r,t\na,r,b\n" + MARK + b"h,r,t\n", {}, "x.csv:3: .* byte order mark"),
+        (MARK + b"a,r,b\n" + MARK + b"a,r,c\n", {}, "x.csv:2: expected a byte order mark at the"),
+        (b"a,r,b\n" + MARK + b'"a",r,c\n', {}, "x.csv:2: expected a byte order mark at the start"),
     ],
 )
 def test_errors(tmp_path, content, known, message):
     with pytest.raises(DataError, match=message) as error:
         read(tmp_path / "x.csv", content, **known)
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "head,relation,tail\na,r,b\nHead, Relation, TAIL\nc,r,d\n",
-            "x.csv:3: the header is there",
-        ),
-        ("id,head,relation,tail\n1,a,r,b\nid,head,relation,tail\n", "x.csv:3: the header is there"),
-        (
-            "\ufeffhead,relation,tail\na,r,b\n\ufeffhead,relation,tail\n",
-            "x.csv:3: .* byte order mark",
-        ),
-        ("\ufeffa,r,b\n\ufeffa,r,c\n", "x.csv:2: expected a byte order mark at the start"),
-        ('a,r,b\n\ufeff"a",r,c\n', "x.csv:2: expected a byte order mark at the start"),
-    ],
-)
-def test_files_that_were_joined(tmp_path, text, message):
-    path = tmp_path / "x.csv"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=message):
-        read_columns(path, TRIPLE_ROLES)
-
-
-def test_a_triple_that_shares_words_with_the_header(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("head,relation,tail\nhead,relation,b\na,relation,tail\n")
-    assert len(read_columns(path, TRIPLE_ROLES)[0]) == 2

@@ -50,8 +50,8 @@ run_program(main)
 """
 
 
-def run(*arguments):
-    return commands.launch("-c", SCRIPT, *arguments)
+def run(*arguments, **environment):
+    return commands.launch("-c", SCRIPT, *arguments, **environment)
 
 
 def test_help_has_headings_and_two_pages():
@@ -141,30 +141,20 @@ def shell(what, redirection, folder, environment="PYTHONIOENCODING=utf-8"):
     return done.returncode, done.stdout, done.stderr
 
 
-def import_tensorflow(**environment):
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, "--what=tensorflow"],
-        env={**os.environ, **environment},
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    return done.returncode, done.stdout, done.stderr
-
-
 @pytest.mark.parametrize(
     ("name", "value", "right"),
     [("KERAS_BACKEND", "torch", "tensorflow"), ("TF_USE_LEGACY_KERAS", "1", "0")],
 )
 def test_another_keras_is_refused(name, value, right):
     error = f"error: {name}={value}: expected {name}={right}, or none. Unset it.\n"
-    assert import_tensorflow(**{name: value}) == (1, "", error)
+    assert run("--what=tensorflow", **{name: value}) == (1, "", error)
 
 
 def test_settings_of_keras_change_nothing(tmp_path):
     (tmp_path / "keras.json").write_text('{"floatx": "float16", "backend": "torch"}')
-    assert import_tensorflow(KERAS_HOME=str(tmp_path)) == (0, "tensorflow float32 False\n", "")
+    home = {"KERAS_HOME": str(tmp_path)}
+    assert run("--what=tensorflow", **home) == (0, "tensorflow float32 False\n", "")
     (tmp_path / "keras.json").write_text('{"floatx": "float7"}')
-    code, _, error = import_tensorflow(KERAS_HOME=str(tmp_path))
+    code, _, error = run("--what=tensorflow", **home)
     assert (code, error.count("\n")) == (1, 1)
     assert "Received: floatx=float7" in error

@@ -16,7 +16,7 @@ TEXT = f"""\
 <{E}anna> <{E}age> "42"^^<http://www.w3.org/2001/XMLSchema#integer> .
 <{E}anna> <{E}motto> "one\\ntwo" .
 <{E}anna> <http://www.w3.org/2000/01/rdf-schema#label> "Anne"@fr .
-<{E}anna> <http://www.w3.org/2000/01/rdf-schema#label> "Anna"@en .
+<{E}anna> <http://www.w3.org/2000/01/rdf-schema#label> "Anna"@en-GB .
 <{E}bob> <http://www.w3.org/2000/01/rdf-schema#label> "B\\u00f6b" .
 <{E}anna> <http://www.w3.org/2000/01/rdf-schema#label> "Annie"@en .
 <{E}anna> <{E}knows> <{E}bob> .
@@ -50,13 +50,6 @@ def test_literals_can_be_kept(path):
     assert tails[2:4] == ['"42"^^<http://www.w3.org/2001/XMLSchema#integer>', '"one\\ntwo"']
     assert found.literals == {f"{E}age": 1, f"{E}motto": 1}
     assert len(found.labels) == 2
-
-
-def test_english_labels_come_first(tmp_path):
-    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
-    lines = [f'<{E}a> {label} "{text}"@{tag} .' for text, tag in (("Ä", "de"), ("A", "en-GB"))]
-    (tmp_path / "x.nt").write_text("\n".join([*lines, f"<{E}a> <{E}b> <{E}c> ."]), "utf-8")
-    assert read_rdf(tmp_path / "x.nt").labels == {f"{E}a": "A"}
 
 
 def test_blank_nodes_have_a_scope_and_files_may_be_compressed(path):

@@ -10,11 +10,6 @@ from quatre_tf.errors import DataError
 FACT = b"<http://a> <http://b> <http://c> .\n"
 
 
-@pytest.fixture
-def little_memory(monkeypatch):
-    monkeypatch.setattr(text_files, "_FREE_BYTES", 100_000)
-
-
 def test_all_at_once_or_in_parts(tmp_path):
     path = tmp_path / "x.gz"
     text = bytes(range(256)) * 10_000
@@ -26,7 +21,8 @@ def test_all_at_once_or_in_parts(tmp_path):
         assert b"".join(iter(lambda: file.read(77_777), b"")) == text + text
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, little_memory):
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_files, "_FREE_BYTES", 100_000)
     path = tmp_path / "train.txt.gz"
     path.write_bytes(gzip.compress(b"\n" * 5 * 10**7))
     with pytest.raises(DataError, match=r"train\.txt\.gz: .* more than 200 times its .*gunzip"):

@@ -131,15 +131,10 @@ def test_wrong_proposals_cost_the_rule_ranks():
     assert found["rule"] == {"mrr": (1 / 2 + 1) / 2, "hits@1": 0.5, "hits@10": 1.0}
 
 
-def benchmark(name, archive_dir):
-    texts = archives.read_splits(benchmarks.BENCHMARKS[name], archive_dir)
-    return Graph.from_names(
-        name, {split: parse_triples(text, split) for split, text in texts.items()}
-    )
-
-
 def test_wn18rr_keeps_symmetric_relations_only(archive_dir):
-    facts = describe(benchmark("wn18rr", archive_dir))
+    texts = archives.read_splits(benchmarks.BENCHMARKS["wn18rr"], archive_dir)
+    tables = {split: parse_triples(text, split) for split, text in texts.items()}
+    facts = describe(Graph.from_names("wn18rr", tables))
     assert [(row["kind"], row["relation"]) for row in facts["suspected_relations"]] == [
         ("symmetric", "_derivationally_related_form"),
         ("symmetric", "_verb_group"),

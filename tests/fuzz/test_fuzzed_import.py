@@ -1,15 +1,12 @@
-"""Files of OpenKE against `json.loads`, and whole imports of damaged ones."""
+"""Files of OpenKE against `json.loads`."""
 
 import json
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quatre_tf import load_run
 from tests.fuzz.fuzzing import attempt, fuzz, mutated
-from trainers.importing.imported_run import import_openke
 from trainers.importing.openke_files import read_ids, read_weights
 from trainers.importing.openke_tables import embeddings_of
 
@@ -135,33 +132,3 @@ def test_tables_of_any_shape(weights, tmp_path):
     (width,) = {table.shape[1] for table in found.tables.values()}
     assert width % 4 == 0
     assert found.variant in ("quatre", "quatre_head", "quatre_tail")
-
-
-@pytest.fixture(scope="module")
-def originals(tmp_path_factory):
-    """A graph of three entities, and the files of a training on it."""
-    folder = tmp_path_factory.mktemp("openke")
-    for split in ("train", "valid", "test"):
-        (folder / f"{split}.txt").write_text("a\tr\tb\nb\ts\tc\n")
-    tables = {key: np.ones((3 if key == KEYS[0] else 2, 8)).tolist() for key in KEYS}
-    return folder, {
-        "model.json": json.dumps(tables).encode(),
-        "entity2id.txt": b"3\na\t0\nb\t2\nc\t1\n",
-        "relation2id.txt": b"2\nr\t0\ns\t1\n",
-    }
-
-
-@fuzz(0.15)
-@given(data=st.data())
-def test_whole_imports(data, originals, tmp_path_factory):
-    dataset, files = originals
-    folder = tmp_path_factory.mktemp("fuzz")
-    for name, content in files.items():
-        changes = data.draw(mutated(st.just(content), most=1), label=name)
-        (folder / name).write_bytes(changes)
-    paths = [folder / name for name in files]
-    _, refusal = attempt(import_openke, paths[0], str(dataset), *paths[1:], folder / "run")
-    if refusal:
-        assert not (folder / "run").exists()
-    else:
-        assert load_run(folder / "run").graph.num_entities == 3

@@ -2,17 +2,14 @@
 
 import csv
 import io
+import json
 
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datasets.catalog import read_graph
-from datasets.custom_dataset import Source, prepare
 from datasets.readers.delimited import read_columns
 from datasets.readers.rdf import read_rdf
 from datasets.readers.text_format import TRIPLE_ROLES, Format
-from datasets.splitting import SplitOptions
-from quatre_tf.data.encoding import SPLITS
 from tests.fuzz.fuzzing import attempt, fuzz, mutated
 
 DELIMITERS = ["\t", ",", ";", "|", " ", "#"]
@@ -77,64 +74,16 @@ def test_delimited_text(data, known, tmp_path):
         assert received == plain_columns(data, layout, known.strip)
 
 
-iris = st.sampled_from(["http://a", "http://b/c#d", "urn:é"])
-labels = st.sampled_from(["b0", "x"])
-literals = st.text(st.sampled_from('a"\\\n\té'), max_size=3)
-ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
-
-
-@st.composite
-def statements(draw):
-    """A line of N-Triples, and the triple of it (None: it has a literal)."""
-    head = draw(iris | labels.map("_:{}".format))
-    relation = draw(iris)
-    tail = draw(iris | labels.map("_:{}".format) | literals.map(lambda text: (text,)))
-    if isinstance(tail, tuple):
-        return f'{_term(head)} <{relation}> "{tail[0].translate(ESCAPES)}" .\n', None
-    return f"{_term(head)} <{relation}> {_term(tail)} .\n", (head, relation, tail)
-
-
-def _term(name):
-    return name if name.startswith("_:") else f"<{name}>"
+iris = st.sampled_from(["<http://a>", "<http://b/c#d>", "<urn:é>"])
+nodes = iris | st.sampled_from(["_:b0", "_:x"])
+literals = st.text(st.sampled_from("a'\\né"), max_size=3).map(json.dumps)
+statements = st.tuples(nodes, iris, nodes | literals).map(" ".join).map("{} .\n".format)
 
 
 @fuzz()
-@given(given_statements=st.lists(statements(), max_size=5))
-def test_n_triples(given_statements, tmp_path):
-    path = tmp_path / "facts.nt"
-    path.write_text("".join(line for line, _ in given_statements), encoding="utf-8")
-    read = read_rdf(path)
-    triples = [triple for _, triple in given_statements if triple]
-    assert [tuple(row.values()) for row in read.table.to_pylist()] == triples
-    assert sum(read.literals.values()) == len(given_statements) - len(triples)
-
-
-@fuzz()
-@given(data=mutated(st.lists(statements().map(lambda pair: pair[0])).map("".join).map(str.encode)))
-def test_n_triples_of_others(data, tmp_path):
+@given(data=mutated(st.lists(statements).map("".join).map(str.encode)))
+def test_n_triples(data, tmp_path):
     path = tmp_path / "facts.nt"
     path.write_bytes(data)
     read, refusal = attempt(read_rdf, path)
     assert refusal or len(read.table) + sum(read.literals.values()) <= data.count(b".")
-
-
-@fuzz(0.25)
-@given(triples=st.lists(st.tuples(*[st.text("ab é,\"'", min_size=1, max_size=3)] * 3), min_size=4))
-def test_prepared_triples_are_those_of_the_file(triples, tmp_path_factory):
-    assume(all(name.strip() for triple in triples for name in triple))
-    folder = tmp_path_factory.mktemp("fuzz")
-    with (folder / "facts.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(triples)
-    source = Source(folder / "facts.csv", format=Format(",", ["1", "2", "3"], header=False))
-    _, refusal = attempt(prepare, source, folder / "out", SplitOptions("random"))
-    if refusal:
-        assert refusal.startswith("Nothing is left for")
-        return
-    graph = read_graph(folder / "out")
-    names = (graph.entities.names, graph.relations.names, graph.entities.names)
-    received = [
-        tuple(column[i] for column, i in zip(names, triple, strict=True))
-        for split in SPLITS
-        for triple in graph.split(split)
-    ]
-    assert sorted(received) == sorted(set(triples))

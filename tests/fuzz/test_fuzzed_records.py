@@ -2,14 +2,10 @@
 
 import json
 
-import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.ranking.results import METRICS, Results, Row
-from saved_models.calibration import CALIBRATION, load_calibration
-from saved_models.client import _checked_rows, _is_number, _UnexpectedError
 from tests.fuzz.fuzzing import attempt, fuzz, mutated
 from trainers.reporting.training_log import read_records
 
@@ -56,52 +52,3 @@ def test_results_of_runs(content, tmp_path):
         assert content != RESULTS
     else:
         assert len(results.rows) == len(json.loads(content)["rows"])
-
-
-CURVE = {"slope": 1.0, "intercept": -0.5, "positives": 3}
-FITTED = {
-    "version": 1,
-    "model_sha256": "0" * 64,
-    "overall": CURVE,
-    "relations": {"r": CURVE, "s": CURVE},
-}
-
-
-@fuzz(0.5)
-@given(content=mutated(st.just(json.dumps(FITTED).encode())))
-@example(content=DEEP)
-def test_calibrations_of_runs(content, tmp_path):
-    (tmp_path / "best").mkdir(exist_ok=True)
-    (tmp_path / "best" / "model.keras").write_bytes(b"weights")
-    (tmp_path / CALIBRATION).write_bytes(content)
-    relations = Vocabulary.from_set(["r", "s"], "relation")
-    found, refusal = attempt(load_calibration, tmp_path, relations)
-    # They are of other weights.
-    assert refusal or found is None
-
-
-scalars = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=2), st.just("OK")
-)
-answers = st.recursive(
-    scalars,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(["status", "score", "x"]), inner, max_size=3),
-    ),
-    max_leaves=12,
-)
-
-
-@fuzz()
-@given(answer=answers)
-@example(answer={"status": ["OK"], "score": [0.5]})
-@example(answer={"status": ["OK", "OK"], "score": [0.5, 10**400]})
-@example(answer={"status": [["OK"]], "score": [0.5]})
-def test_answers_of_servers(answer):
-    try:
-        rows = _checked_rows(answer, 1, {"score": _is_number}, {})
-    except _UnexpectedError:
-        return
-    (row,) = rows
-    assert row["status"] != "OK" or np.isfinite(row["score"])

@@ -1,4 +1,4 @@
-"""The folder of a run, damaged: refused, or read as it was."""
+"""The folder of a run, damaged or of any names: refused, or read as it was."""
 
 import dataclasses
 import json
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quatre_tf import Graph
+from quatre_tf import Graph, Vocabulary
 from tests.fuzz.fuzzing import attempt, fuzz, mutated
 from trainers.training.config import TrainConfig
 
@@ -94,3 +94,44 @@ def test_settings_of_runs(given_settings, named, tmp_path):
     else:
         assert dataclasses.asdict(config).items() >= given_settings.items()
         assert TrainConfig(**json.loads(config.to_json())) == config
+
+
+characters = st.sampled_from("aAé\r\n\0 \x85\u2028\ufeff\ud800🜁%") | st.characters()
+lists_of_names = st.lists(st.text(characters, max_size=4), max_size=8)
+
+
+def are_names(names):
+    """What a vocabulary may hold."""
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        return False
+    return len(set(names)) == len(names) and all(n and "\n" not in n for n in names)
+
+
+@fuzz()
+@given(names=lists_of_names)
+def test_names_go_there_and_back(names, tmp_path):
+    if not are_names(names):
+        assert attempt(Vocabulary, names)[1]
+        return
+    path = tmp_path / "names.txt"
+    Vocabulary(names).save(path)
+    loaded = Vocabulary.load(path)
+    assert loaded.names.tolist() == names
+    assert loaded.ids(names).tolist() == list(range(len(names)))
+    assert Vocabulary.from_set(names[::-1] + names).names.tolist() == sorted(names)
+
+
+@fuzz()
+@given(data=mutated(st.lists(st.text("ab\u2028é", min_size=1)).map("\n".join).map(str.encode)))
+def test_names_that_nobody_saved(data, tmp_path):
+    path = tmp_path / "names.txt"
+    path.write_bytes(data)
+    try:
+        expected = data.decode("utf-8").removesuffix("\n").split("\n") if data else []
+    except UnicodeDecodeError:
+        expected = [""]
+    loaded, refusal = attempt(Vocabulary.load, path)
+    assert (refusal is None) == are_names(expected)
+    assert refusal or loaded.names.tolist() == expected

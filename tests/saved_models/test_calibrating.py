@@ -105,19 +105,14 @@ def test_cross_validation_of_noise_is_no_better_than_one_half():
     assert found["calibrated"]["brier"] < 0.27
 
 
-@pytest.fixture
-def trained(model, graph, tmp_path):
-    run = Run(model, graph, tmp_path)
-    run.save()
-    return run
-
-
 def ask(calibration):
     scores = tf.constant([-2.0, 0.0, 3.0])
     return calibration.probabilities(scores, tf.constant([0, 1, 2], tf.int64)).numpy()
 
 
-def test_export_takes_the_calibration_of_the_run_or_fits_the_same(trained):
+def test_export_takes_the_calibration_of_the_run_or_fits_the_same(model, graph, tmp_path):
+    trained = Run(model, graph, tmp_path)
+    trained.save()
     fresh = calibration_of(trained)
     assert not (trained.run_dir / "calibration.json").exists()
     written = calibrate(trained)

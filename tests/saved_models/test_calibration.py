@@ -8,7 +8,7 @@ import tensorflow as tf
 from quatre_tf import Vocabulary
 from quatre_tf.calibration import Curves
 from quatre_tf.errors import DataError
-from saved_models.calibration import Calibration, Fitted, load_calibration, save_calibration
+from saved_models.calibration import Fitted, load_calibration, save_calibration
 
 NAMES = Vocabulary(["borders", "is a", "%25 größer"], "relation")
 RELATIONS = np.array([[1.0, 0.0], [0.0, math.log(3)], [2.0, -1.0]])
@@ -18,65 +18,40 @@ EXPECTED = [0.8, 0.75, 0.5, 0, 1]
 
 
 @pytest.fixture
-def curves():
-    return Curves(np.array([1.5, 0.25]), RELATIONS)
-
-
-@pytest.fixture
-def run_dir(tmp_path, curves):
+def run_dir(tmp_path):
     """A run with a calibration of its weights."""
     (tmp_path / "best").mkdir()
     (tmp_path / "best" / "model.keras").write_bytes(b"weights")
     quality = {"brier": 0.1, "log_loss": 0.3, "ece": 0.02}
     validated = {"folds": 5, "logistic": quality, "calibrated": quality}
+    curves = Curves(np.array([1.5, 0.25]), RELATIONS)
     save_calibration(Fitted(curves, np.array([3, 0, 9]), 10, 1, validated), tmp_path, NAMES)
     return tmp_path
 
 
-def ask(calibration):
-    scores, relations = tf.constant(SCORES, tf.float32), tf.constant(IDS, tf.int64)
-    return calibration.probabilities(scores, relations)
-
-
-def test_probabilities_by_hand(curves):
-    found = ask(Calibration(curves))
-    assert found.dtype == tf.float32
-    np.testing.assert_allclose(found, EXPECTED, rtol=1e-6)
-
-
-def test_survives_a_saved_model(curves, tmp_path):
-    root = tf.Module()
-    root.calibration = Calibration(curves)
-    spec = [tf.TensorSpec([None], tf.float32), tf.TensorSpec([None], tf.int64)]
-    root.probabilities = tf.function(root.calibration.probabilities, spec)
-    tf.saved_model.save(root, str(tmp_path / "served"))
-    loaded = tf.saved_model.load(str(tmp_path / "served"))
-    np.testing.assert_allclose(ask(loaded), EXPECTED, rtol=1e-6)
-    assert loaded.probabilities(tf.zeros([0]), tf.zeros([0], tf.int64)).shape == [0]
+def ask(calibration, relations):
+    scores = tf.constant(SCORES, tf.float32)
+    return calibration.probabilities(scores, tf.constant(relations, tf.int64))
 
 
 def test_a_run_gives_back_its_calibration(run_dir):
-    np.testing.assert_allclose(ask(load_calibration(run_dir, NAMES)), EXPECTED, rtol=1e-6)
+    """Relations are found by name, in whatever order the graph has them."""
+    found = ask(load_calibration(run_dir, NAMES), IDS)
+    assert found.dtype == tf.float32
+    np.testing.assert_allclose(found, EXPECTED, rtol=1e-6)
+    turned = Vocabulary(NAMES.names.tolist()[::-1], "relation")
+    found = ask(load_calibration(run_dir, turned), [2 - index for index in IDS])
+    np.testing.assert_allclose(found, EXPECTED, rtol=1e-6)
     facts = json.loads((run_dir / "calibration.json").read_text(encoding="utf-8"))
     assert facts["positives"] == 12
     assert facts["relations"]["%25 größer"] == {"positives": 9, "slope": 2, "intercept": -1}
     assert facts["overall"] == {"slope": 1.5, "intercept": 0.25}
 
 
-def test_relations_are_found_by_name(run_dir):
-    turned = Vocabulary(NAMES.names.tolist()[::-1], "relation")
-    found = load_calibration(run_dir, turned)
-    ids = tf.constant([2 - index for index in IDS], tf.int64)
-    np.testing.assert_allclose(found.probabilities(tf.constant(SCORES), ids), EXPECTED, rtol=1e-6)
-
-
-def test_calibration_of_other_weights_is_none(run_dir):
+def test_a_run_without_a_calibration_of_its_weights(run_dir, tmp_path_factory):
+    assert load_calibration(tmp_path_factory.mktemp("run"), NAMES) is None
     (run_dir / "best" / "model.keras").write_bytes(b"better weights")
     assert load_calibration(run_dir, NAMES) is None
-
-
-def test_run_without_calibration(tmp_path):
-    assert load_calibration(tmp_path, NAMES) is None
 
 
 @pytest.mark.parametrize(
@@ -84,6 +59,8 @@ def test_run_without_calibration(tmp_path):
     [
         (lambda facts: facts.update(version=2), "expected version 1, received 2"),
         (lambda facts: facts.pop("overall"), "overall"),
+        (lambda facts: facts.update(overall=None), "TypeError"),
+        (lambda facts: facts.update(relations=[]), "AttributeError"),
         (lambda facts: facts["relations"].pop("is a"), "names of its relations"),
         (lambda facts: facts["relations"]["is a"].update(slope=-0.5), "no negative slope"),
         (lambda facts: facts["relations"]["is a"].update(slope=math.nan), "finite"),
@@ -99,3 +76,10 @@ def test_damaged_file(run_dir, change, complaint):
         load_calibration(run_dir, NAMES)
     assert "calibration.json" in str(raised.value)
     assert "Delete it" in str(raised.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", b"[" * 100_000], ids=range(3))
+def test_file_that_is_no_json(run_dir, content):
+    (run_dir / "calibration.json").write_bytes(content)
+    with pytest.raises(DataError, match=r"Cannot read the calibration .*calibration\.json"):
+        load_calibration(run_dir, NAMES)

@@ -35,24 +35,20 @@ def client(address):
     return Client(address, "small")
 
 
-@pytest.fixture(scope="module")
-def direct(servable):
-    """The model without a server between."""
-    return servable.ask
-
-
 def columns(rows, *names):
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
 @pytest.mark.parametrize("side", ["tails", "heads"])
 @pytest.mark.parametrize(("top_k", "filtered"), [(3, True), (100, False)])
-def test_predictions(client, direct, side, top_k, filtered):
+def test_predictions(client, servable, side, top_k, filtered):
     given = ("head", "relation") if side == "tails" else ("relation", "tail")
     rows = QUESTIONS if side == "tails" else [pair[::-1] for pair in QUESTIONS]
     options = {"top_k": top_k, "filtered": filtered}
     answers = getattr(client, f"predict_{side}")(rows, **options)
-    expected = direct(f"predict_{side}", **columns(rows, *given), **options, type_constrained=False)
+    expected = servable.ask(
+        f"predict_{side}", **columns(rows, *given), **options, type_constrained=False
+    )
     assert len(answers) == len(rows)
     for row, answer in enumerate(answers):
         assert answer.status == "OK"
@@ -71,30 +67,23 @@ def test_candidates_that_ran_out_are_left_out(client):
     assert client.predict_tails([("New York", "is a")], top_k=2) == [Prediction("OK", ())]
 
 
-def test_scores(client, direct):
-    expected = direct("score_triples", **columns(TRIPLES, "head", "relation", "tail"))
-    answers = client.score_triples(TRIPLES)
-    assert [np.float32(answer.score) for answer in answers] == list(expected["score"])
-    assert [np.float32(answer.probability) for answer in answers] == list(expected["probability"])
-
-
-def test_classes(client, direct):
-    expected = direct("classify_triples", **columns(TRIPLES, "head", "relation", "tail"))
-    answers = client.classify_triples(TRIPLES)
-    assert [answer.is_true for answer in answers] == expected["is_true"].tolist()
-    assert {False, True} == {answer.is_true for answer in answers}
-    for name in ("score", "threshold"):
-        numbers = [np.float32(getattr(answer, name)) for answer in answers]
-        assert numbers == list(expected[name])
-    unknown = client.classify_triples([("Atlantis", "is a", "100%")])
-    assert unknown == [Classification("UNKNOWN_HEAD", None, None, None)]
-
-
-@pytest.mark.parametrize("side", ["tails", "heads"])
-def test_ranks(client, direct, side):
-    expected = direct(f"rank_{side}", **columns(TRIPLES, "head", "relation", "tail"))
-    answers = getattr(client, f"rank_{side}")(TRIPLES)
-    assert answers == [Rank("OK", rank) for rank in expected["rank"].tolist()]
+@pytest.mark.parametrize(
+    ("method", "outputs"),
+    [
+        ("score_triples", ["score", "probability"]),
+        ("classify_triples", ["is_true", "score", "threshold"]),
+        ("rank_tails", ["rank"]),
+        ("rank_heads", ["rank"]),
+    ],
+)
+def test_answers_about_triples(client, servable, method, outputs):
+    expected = servable.ask(method, **columns(TRIPLES, "head", "relation", "tail"))
+    assert set(expected.get("is_true", [False, True])) == {False, True}
+    answers = getattr(client, method)(TRIPLES)
+    assert [answer.status for answer in answers] == ["OK"] * len(TRIPLES)
+    for name in outputs:
+        received = [expected[name].dtype.type(getattr(answer, name)) for answer in answers]
+        assert received == list(expected[name])
 
 
 def test_an_unknown_name_is_a_status_and_spoils_no_other_row(client):
@@ -104,6 +93,8 @@ def test_an_unknown_name_is_a_status_and_spoils_no_other_row(client):
     assert first == TripleScore("UNKNOWN_HEAD", None, None)
     assert [second] == known
     assert third == TripleScore("UNKNOWN_RELATION", None, None)
+    unknown = Classification("UNKNOWN_HEAD", None, None, None)
+    assert client.classify_triples(rows[:1]) == [unknown]
     assert client.rank_heads([("日本", "is a", "")]) == [Rank("UNKNOWN_TAIL", None)]
     assert client.predict_tails([("", "is a")]) == [Prediction("UNKNOWN_HEAD", ())]
 
@@ -138,13 +129,9 @@ def test_the_reason_of_a_refusal_is_told(client, address):
     assert "\n" not in str(caught.value)
 
 
-def closed_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
 def test_a_server_that_is_not_running():
-    client = Client(f"http://127.0.0.1:{closed_port()}", "small")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        client = Client(f"http://127.0.0.1:{closed.getsockname()[1]}", "small")
     with pytest.raises(ServingError, match="Is the server running, and is this its") as caught:
         client.rank_tails(TRIPLES)
     assert caught.value.code == "UNAVAILABLE"
@@ -311,23 +298,16 @@ def test_answers_that_do_not_match_the_signature(monkeypatch, method, outputs):
 
 
 @pytest.mark.parametrize(
-    "metadata",
+    "signatures",
     [
         None,
-        {"signature_def": None},
-        {"signature_def": {"signature_def": ["rank_tails"]}},
-        {"signature_def": {"signature_def": {"rank_tails": {"method_name": "predict"}}}},
-        {
-            "signature_def": {
-                "signature_def": {
-                    "rank_tails": {"method_name": "predict", "inputs": "head", "outputs": {}}
-                }
-            }
-        },
+        {"signature_def": ["rank_tails"]},
+        {"signature_def": {"rank_tails": {"method_name": "predict"}}},
+        {"signature_def": {"rank_tails": {"method_name": "p", "inputs": "head", "outputs": {}}}},
     ],
 )
-def test_metadata_of_another_form(metadata):
-    body = json.dumps({"metadata": metadata}).encode()
+def test_metadata_of_another_form(signatures):
+    body = json.dumps({"metadata": {"signature_def": signatures}}).encode()
     message = "FAILED_PRECONDITION.*its signatures cannot be read"
     with answering(200, body) as address, pytest.raises(ServingError, match=message):
         Client(address, "small").signatures()

@@ -3,25 +3,19 @@
 import threading
 from concurrent import futures
 
-import pytest
-
 from tests.serving import assert_identical, requests_of
 
 THREADS, REQUESTS = 8, 60
 
 
-@pytest.fixture(scope="module")
-def requests(exported, graph):
-    """A row or two a request, so that many of them fit into a second."""
+def test_threads_get_the_answers_of_one_thread(ask_session, exported, graph):
     names = {"head", "relation", "tail"}
-    return [
+    # A row or two a request, so that many of them fit into a second.
+    requests = [
         (signature, {k: v[row::50] if k in names else v for k, v in inputs.items()})
         for row in (0, 7, 49)
         for signature, inputs in requests_of(exported, graph)
     ]
-
-
-def test_threads_get_the_answers_of_one_thread(ask_session, requests):
     expected = [ask_session(signature, **inputs) for signature, inputs in requests]
     together = threading.Barrier(THREADS)
 

@@ -50,13 +50,6 @@ def test_all_signatures_answer_alike_in_cpp_and_python(
         assert_identical(outputs, ask_session(signature, **inputs))
 
 
-def test_scalars_that_are_left_out_have_defaults(ask_cpp):
-    defaults = {"top_k": np.int32(10), "filtered": True, "type_constrained": False}
-    status, outputs = ask_cpp("predict_tails", NAMES)
-    assert status == "OK"
-    assert_identical(outputs, ask_cpp("predict_tails", {**NAMES, **defaults})[1])
-
-
 def test_malformed_requests_are_refused(ask_cpp):
     for signature, inputs in MALFORMED:
         status, outputs = ask_cpp(signature, inputs)

@@ -5,27 +5,19 @@ import tempfile
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
 
 from quatre_tf import Run
 from quatre_tf.errors import DataError
 from saved_models.versions import export_scorer
 from tests import commands
-from tests.serving import load_session
+from tests.serving import load_session, meta_graph_of, signatures_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def saved_model(exported):
-    saved_model = saved_model_pb2.SavedModel()
-    saved_model.ParseFromString((exported / "saved_model.pb").read_bytes())
-    (meta_graph,) = saved_model.meta_graphs
-    return meta_graph
-
-
-def test_the_graph_holds_standard_operations_only(saved_model):
-    graph = saved_model.graph_def
+def test_the_model_holds_standard_operations_and_no_keras_object(exported):
+    meta_graph = meta_graph_of(exported)
+    graph = meta_graph.graph_def
     nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
     operations = {node.op for node in nodes}
     assert {"MatMul", "TopKV2", "LookupTableFindV2"} <= operations
@@ -33,10 +25,7 @@ def test_the_graph_holds_standard_operations_only(saved_model):
     # A sparse read makes every later dense read copy: 20 ms a request at 40,943 x 1024.
     sparse = [node for node in nodes if node.op == "ResourceGather"]
     assert not [n for n in sparse if n.attr["dtype"].type == tf.float32.as_datatype_enum]
-
-
-def test_no_keras_object_is_tracked(saved_model):
-    kinds = {node.user_object.identifier for node in saved_model.object_graph_def.nodes}
+    kinds = {node.user_object.identifier for node in meta_graph.object_graph_def.nodes}
     assert kinds
     assert not [kind for kind in kinds if "keras" in kind.lower()]
 
@@ -46,6 +35,25 @@ def test_no_path_of_this_machine_is_published(exported):
         content = path.read_bytes()
         for local in (tempfile.gettempdir(), str(ROOT), str(pathlib.Path.home())):
             assert local.encode() not in content, path
+
+
+def test_the_warm_up_asks_every_signature_for_a_known_name(exported, ask_session):
+    """Read with the classes that the server is built on, which runs it before it offers a model."""
+    reason = "needs tensorflow-serving-api (pip install -e '.[test]')"
+    log = pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2", reason=reason)
+    path = exported / "assets.extra" / "tf_serving_warmup_requests"
+    asked, signatures = [], signatures_of(exported)
+    for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
+        entry = log.PredictionLog.FromString(record)
+        assert entry.WhichOneof("log_type") == "predict_log"
+        request = entry.predict_log.request
+        inputs = {name: tf.make_ndarray(proto) for name, proto in request.inputs.items()}
+        asked.append(request.model_spec.signature_name)
+        assert set(inputs) == set(signatures[asked[-1]].inputs)
+        assert ask_session(asked[-1], **inputs)["status"].tolist() == [b"OK"]
+        # The first relation is escaped in the asset file.
+        assert inputs["relation"].tolist() == ["%25 größer".encode()]
+    assert sorted(asked) == sorted(signatures)
 
 
 FAILURES = [

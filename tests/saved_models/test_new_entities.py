@@ -170,15 +170,9 @@ def test_target_rank_must_be_positive(trained):
         add_entities(trained, names(NEW), target_rank=0)
 
 
-@pytest.fixture(scope="module")
-def run_dir(model, graph, tmp_path_factory):
-    run_dir = tmp_path_factory.mktemp("run")
+def test_program(model, graph, tmp_path):
+    run_dir, path = tmp_path / "run", tmp_path / "new.tsv"
     Run(model, graph, run_dir).save()
-    return run_dir
-
-
-def test_program(run_dir, tmp_path):
-    path = tmp_path / "new.tsv"
     text = "".join("\t".join(row) + "\n" for row in NEW).replace("Zuid", "Zuid\x1b[m")
     path.write_text(text, encoding="utf-8")
     served = tmp_path / "served"

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from quatre_tf import Graph, QuatRE
+from datasets import catalog
+from quatre_tf import QuatRE
 from saved_models.scorer import build_scorer
 from saved_models.versions import export_scorer
 from tests.documents import blocks
@@ -40,9 +41,7 @@ def test_signatures_are_as_documented(exported):
 
 def test_the_example_over_grpc(tmp_path, capsys):
     pytest.importorskip("tensorflow_serving", reason="needs tensorflow-serving-api")
-    triples = [("Egypt", "official_language", "Arabic"), ("Kenya", "official_language", "Swahili")]
-    columns = [list(column) for column in zip(*triples, strict=True)]
-    graph = Graph.from_names("countries", dict.fromkeys(("train", "valid", "test"), columns))
+    graph = catalog.load("countries")
     model = QuatRE(graph.num_entities, graph.num_relations, embedding_dim=4)
     export_scorer(build_scorer(model, graph), tmp_path)
     (example,) = [b for b in blocks(FOLDER / "README.md", "python") if "grpc" in b.text]
