@@ -4,7 +4,6 @@ import dataclasses
 import json
 import shutil
 
-import filelock
 import pytest
 
 from datasets import catalog
@@ -142,29 +141,14 @@ def forget(run_dir, *names):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def test_a_model_without_its_checkpoints_is_not_thrown_away(plan, output, calls):
-    forget(output / "quate-seed5", "test_metrics.json", "checkpoints")
+@pytest.mark.parametrize(
+    ("lost", "resumed"), [(["checkpoints"], True), (["checkpoints", "best"], False)]
+)
+def test_only_a_run_without_a_model_starts_again(plan, output, calls, lost, resumed):
+    forget(output / "quate-seed5", "test_metrics.json", *lost)
     with pytest.raises(KeyboardInterrupt):
         run_comparison(plan, output)
-    assert calls == [("quate-seed5", True, True)]
-
-
-def test_run_killed_before_its_first_checkpoint_starts_again(plan, output, calls):
-    forget(output / "quate-seed5", "test_metrics.json", "checkpoints", "best")
-    with pytest.raises(KeyboardInterrupt):
-        run_comparison(plan, output)
-    assert calls == [("quate-seed5", False, False)]
-
-
-def test_run_that_another_process_trains_is_left_alone(plan, output, calls):
-    forget(output / "quate-seed5", "test_metrics.json", "checkpoints", "best")
-    with (
-        filelock.FileLock(output / "quate-seed5" / ".lock"),
-        pytest.raises(ConfigError, match="Another process is training in"),
-    ):
-        run_comparison(plan, output)
-    assert (output / "quate-seed5" / "config.json").exists()
-    assert calls == []
+    assert calls == [("quate-seed5", resumed, resumed)]
 
 
 def test_another_budget_is_refused_before_any_training(plan, output, calls):

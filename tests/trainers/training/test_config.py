@@ -28,30 +28,12 @@ from trainers.training.setting import GROUPS
         ({"l2": None}, "--l2 must be a number. Received: None."),
         ({"l2": 10**400}, "--l2 must be at most .* Received: 10"),
         ({"model": 3}, "--model must be text. Received: 3."),
-        (
-            {"n3": 0.1},
-            "--n3 is a setting of --recipe=strong and --recipe=sampled and "
-            "--recipe=self_adversarial; --recipe=paper does not",
-        ),
         ({"norm": "2"}, "--norm is a setting of .*--model=transe.*; --model=quatre does not read"),
     ],
 )
 def test_senseless_settings_are_refused(setting, message):
     with pytest.raises(ConfigError, match=message):
         configs.TrainConfig("countries", **setting)
-
-
-@pytest.mark.parametrize(
-    ("settings", "options"),
-    [
-        ({"model": "quate"}, {"normalize_relations": True}),
-        ({"model": "complex"}, {}),
-        ({"model": "transe"}, {}),
-        ({"model": "transe", "norm": "2"}, {"norm": 2}),
-    ],
-)
-def test_options_of_models(settings, options):
-    assert configs.TrainConfig("countries", **settings).model_options == options
 
 
 def settings_page():
@@ -70,12 +52,6 @@ def row_of(name):
 def test_settings_page_has_the_declarations():
     in_order = sorted(configs.SETTINGS, key=lambda name: GROUPS.index(configs.SETTINGS[name].group))
     assert settings_page() == [row_of(name) for name in in_order]
-
-
-def test_json_round_trips(tmp_path):
-    config = configs.TrainConfig("fb15k", l2=0.05, seed=5)
-    (tmp_path / "config.json").write_text(config.to_json())
-    assert configs.TrainConfig.from_file(tmp_path / "config.json") == config
 
 
 @pytest.mark.parametrize(
