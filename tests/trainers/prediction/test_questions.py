@@ -32,12 +32,6 @@ def test_an_entity_may_be_called_as_what_is_asked_for():
     assert reader.questions(numbered("?|likes|")) == [Question("likes", "?", "tail")]
 
 
-@pytest.mark.parametrize("ends", [("?", "?"), ("a", "b"), ("", "")])
-def test_one_place_is_asked_for(reader, ends):
-    with pytest.raises(DataError, match=r"'\?' in the place of either head or tail, received"):
-        reader.question(ends[0], "likes", ends[1])
-
-
 TABS = '\ufeffa\tlikes\t?\r\n?\trules\t"b"\n\n'
 COMMAS = 'a,likes,?\r\n?,"rules","""b"""\r\n'
 

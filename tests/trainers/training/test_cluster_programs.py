@@ -23,6 +23,12 @@ def endless(family, run_dir, strategy):
     return [*places, *settings, *length]
 
 
+def in_one_process(run_dir, **settings):
+    """The settings of a run of a cluster, but for its strategy and others."""
+    stored = TrainConfig.from_file(run_dir / "config.json")
+    return dataclasses.replace(stored, strategy="default", **settings)
+
+
 def test_a_lost_worker_ends_the_run_and_resume_goes_on(family, processes, tmp_path, use_kernel):
     run_dir, addresses = tmp_path / "run", cluster(worker=2)
     arguments = endless(family, run_dir, "multi_worker")
@@ -44,10 +50,8 @@ def test_a_lost_worker_ends_the_run_and_resume_goes_on(family, processes, tmp_pa
         assert code == 0, text
         assert "UNAVAILABLE" not in text
     assert last_step(run_dir) == last
-    settings = json.loads((run_dir / "config.json").read_text())
-    config = dataclasses.replace(TrainConfig(**settings), strategy="default")
     with eagerly():
-        train(config, tmp_path / "whole")
+        train(in_one_process(run_dir), tmp_path / "whole")
     whole = state(tmp_path / "whole")
     for name, value in state(run_dir).items():
         np.testing.assert_allclose(value, whole[name], rtol=1e-3, atol=1e-3, err_msg=name)
@@ -86,10 +90,8 @@ def test_servers_outlive_a_worker_and_the_run_goes_on_without_them(
     last_line = text.splitlines()[-1]
     assert last_line.startswith("error: A process of the cluster was lost")
 
-    settings = json.loads((run_dir / "config.json").read_text())
     last = last_step(run_dir) + 5
-    config = dataclasses.replace(TrainConfig(**settings), strategy="default", epochs=last)
     with eagerly():
-        train(config, run_dir, resume=True)
+        train(in_one_process(run_dir, epochs=last), run_dir, resume=True)
     assert last_step(run_dir) == last
     assert read_records(run_dir, "valid/all")[-1]["step"] == last

@@ -36,22 +36,16 @@ def test_senseless_settings_are_refused(setting, message):
         configs.TrainConfig("countries", **setting)
 
 
-def settings_page():
-    """The rows of the tables in docs/settings.md."""
-    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
-    return [line for line in page.splitlines() if line.startswith("| `--")]
-
-
-def row_of(name):
-    declared = configs.SETTINGS[name]
-    default = "" if name == "dataset" else describe_defaults(name)
-    meaning = declared.help + f" One of {', '.join(declared.choices)}." * bool(declared.choices)
-    return f"| `--{name}` | {meaning} | {default} |"
-
-
 def test_settings_page_has_the_declarations():
-    in_order = sorted(configs.SETTINGS, key=lambda name: GROUPS.index(configs.SETTINGS[name].group))
-    assert settings_page() == [row_of(name) for name in in_order]
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    rows = []
+    for name, declared in sorted(
+        configs.SETTINGS.items(), key=lambda item: GROUPS.index(item[1].group)
+    ):
+        default = "" if name == "dataset" else describe_defaults(name)
+        meaning = declared.help + f" One of {', '.join(declared.choices)}." * bool(declared.choices)
+        rows.append(f"| `--{name}` | {meaning} | {default} |")
+    assert [line for line in page.splitlines() if line.startswith("| `--")] == rows
 
 
 @pytest.mark.parametrize(
