@@ -1,5 +1,6 @@
 """The programs as a person starts them."""
 
+import dataclasses
 import json
 import re
 
@@ -23,6 +24,12 @@ def test_first_page_of_help_is_short_and_needs_no_tensorflow(module):
     assert len(shown) <= 12
     assert len(shown) < int(total)
     assert err == ""
+
+
+def test_help_all_shows_settings_and_data_flags():
+    _, page, _ = commands.launch("-m", "trainers.fit", "--help_all")
+    every = set(FLAG.findall(page))
+    assert {field.name for field in dataclasses.fields(TrainConfig)} | {"manual_dir"} < every
 
 
 def test_print_config_needs_no_tensorflow():

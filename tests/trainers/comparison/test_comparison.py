@@ -130,17 +130,14 @@ def test_interrupted_run_is_resumed(plan, finished, output):
     ]
 
 
-def forget(run_dir, *names):
-    """As if the run had not come to writing these."""
-    for path in (run_dir / name for name in names):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
 @pytest.mark.parametrize(
     ("lost", "resumed"), [(["checkpoints"], True), (["checkpoints", "best"], False)]
 )
 def test_only_a_run_without_a_model_starts_again(plan, output, calls, lost, resumed):
-    forget(output / "quate-seed5", "test_metrics.json", *lost)
+    run_dir = output / "quate-seed5"
+    (run_dir / "test_metrics.json").unlink()
+    for name in lost:
+        shutil.rmtree(run_dir / name)
     with pytest.raises(KeyboardInterrupt):
         run_comparison(plan, output)
     assert calls == [("quate-seed5", resumed, resumed)]

@@ -32,14 +32,11 @@ class Files:
     weights: dict[str, np.ndarray]
 
     def write(self):
-        self.write_ids("entity2id.txt", self.names)
-        self.write_ids("relation2id.txt", self.relation_names)
+        for kind, names in (("entity", self.names), ("relation", self.relation_names)):
+            lines = [str(len(names)), *(f"{name}\t{i}" for i, name in enumerate(names))]
+            (self.folder / f"{kind}2id.txt").write_text("\n".join(lines) + "\n")
         tables = {key: np.asarray(value).tolist() for key, value in self.weights.items()}
         (self.folder / "model.json").write_text(json.dumps(tables))
-
-    def write_ids(self, file, names):
-        lines = [str(len(names)), *(f"{name}\t{i}" for i, name in enumerate(names))]
-        (self.folder / file).write_text("\n".join(lines) + "\n")
 
     def run(self):
         return import_openke(
