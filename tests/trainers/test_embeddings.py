@@ -12,9 +12,11 @@ from tests import commands
 from tests.quatre_tf.ranking.small_graph import NUMBERS, small_graph, small_model
 
 # Counted by hand in the splits of `small_graph`: b likes b, d likes d count once.
-DEGREES = {"a": 6, "b": 6, "c": 5, "d": 4, "e": 2, "f": 1}
+DEGREES = [6, 6, 5, 4, 2, 1]
 LABELS = ["Anna, sr.", "", "", "", "", ""]
-ROWS = [[number, 0, 0, 0] for number in NUMBERS.values()]
+COLUMNS = ["name", "label", "degree", "embedding"]
+# A third shows whether digits are lost.
+ROWS = [[float(np.float32(x)), 0, 0, 0] for x in (NUMBERS | {"a": 1 / 3}).values()]
 
 
 @pytest.fixture(scope="module")
@@ -25,59 +27,39 @@ def run_dir(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def written(run_dir, tmp_path):
-    """`written(name)` -> the file, after the command."""
-
-    def write(name):
-        flags = [f"--run_dir={run_dir}", f"--output={tmp_path / name}"]
-        code, printed = commands.run("trainers.embeddings", *flags, folder=tmp_path)
-        assert code == 0, printed
-        assert f"Wrote 6 embeddings of 4 floats: {tmp_path / name}" in printed
-        return tmp_path / name
-
-    return write
-
-
-def expected_rows():
-    rows = np.array(ROWS, np.float32)
-    rows[0, 0] = np.float32(1 / 3)
-    return rows
-
-
-def test_npz(written):
-    with np.load(written("rows.npz"), allow_pickle=False) as arrays:
-        assert arrays["names"].tolist() == list(NUMBERS)
-        assert arrays["labels"].tolist() == LABELS
-        assert arrays["degrees"].tolist() == list(DEGREES.values())
+def read_npz(path):
+    with np.load(path, allow_pickle=False) as arrays:
         rows = arrays["embeddings"]
-    assert (rows.dtype, rows.flags.c_contiguous) == (np.float32, True)
-    np.testing.assert_array_equal(rows, expected_rows())
+        assert (rows.dtype, rows.flags.c_contiguous) == (np.float32, True)
+        return [arrays[name].tolist() for name in ("names", "labels", "degrees", "embeddings")]
 
 
-def test_parquet(written):
-    table = pq.read_table(written("rows.parquet"))
+def read_parquet(path):
+    table = pq.read_table(path)
     assert str(table.schema.field("embedding").type) == "fixed_size_list<element: float>[4]"
-    columns = table.to_pydict()
-    rows = columns.pop("embedding")
-    assert columns == {
-        "name": list(NUMBERS),
-        "label": LABELS,
-        "degree": list(DEGREES.values()),
-    }
-    np.testing.assert_array_equal(np.array(rows, np.float32), expected_rows())
+    assert table.column_names == COLUMNS
+    return list(table.to_pydict().values())
 
 
-def test_tsv(written):
-    with written("rows.tsv").open(encoding="utf-8", newline="") as file:
+def read_tsv(path):
+    with path.open(encoding="utf-8", newline="") as file:
         header, *lines = csv.reader(file, delimiter="\t")
-    assert header == ["name", "label", "degree", "embedding"]
-    assert [line[:3] for line in lines] == [
-        [name, label, str(degree)]
-        for (name, degree), label in zip(DEGREES.items(), LABELS, strict=True)
-    ]
-    rows = [[np.float32(value) for value in line[3].strip("[]").split(",")] for line in lines]
-    np.testing.assert_array_equal(rows, expected_rows())
+    assert header == COLUMNS
+    names, labels, degrees, rows = map(list, zip(*lines, strict=True))
+    floats = [np.array(row.strip("[]").split(","), np.float32).tolist() for row in rows]
+    return [names, labels, list(map(int, degrees)), floats]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "read"), [(".npz", read_npz), (".parquet", read_parquet), (".tsv", read_tsv)]
+)
+def test_names_labels_degrees_and_rows(run_dir, tmp_path, suffix, read):
+    path = tmp_path / f"rows{suffix}"
+    flags = [f"--run_dir={run_dir}", f"--output={path}"]
+    code, printed = commands.run("trainers.embeddings", *flags, folder=tmp_path)
+    assert code == 0, printed
+    assert f"Wrote 6 embeddings of 4 floats: {path}" in printed
+    assert read(path) == [list(NUMBERS), LABELS, DEGREES, ROWS]
 
 
 def test_other_formats_are_refused(run_dir, tmp_path):

@@ -1,7 +1,6 @@
 import csv
 import io
 import json
-import os
 
 import pytest
 
@@ -78,12 +77,3 @@ def test_a_file_appears_complete_or_not_at_all(tmp_path, capsys):
     assert json.loads(path.read_text()) == expected()
     assert [p.name for p in tmp_path.iterdir()] == ["answers.json"]
     assert capsys.readouterr().out == ""
-
-
-def test_what_is_no_file_is_not_replaced(tmp_path):
-    write(REPORT, "csv", os.devnull)
-    assert not os.path.isfile(os.devnull)
-    with pytest.raises(DataError, match=r"Cannot write .*No such file or directory"):
-        write(REPORT, "csv", str(tmp_path / "nowhere" / "answers.csv"))
-    with pytest.raises(DataError, match=r"Cannot write .*Is a directory"):
-        write(REPORT, "csv", str(tmp_path))

@@ -34,18 +34,12 @@ def test_the_newest_version_answers_about_an_added_entity(exported):
     report = report_exported(folder, asked, Options(top_k=3, include_known=True), titles=True)
     tables = added.model.tables()
     new, (likes, all_of_it) = tables["entity"][5], tables["relation"]
-    for block, query, title in zip(
-        report.blocks,
-        [new * likes, tables["entity"][4] * all_of_it],
-        ["(new, likes, ?)", "(?, 100 %, e)"],
-        strict=True,
-    ):
+    queries = {"(new, likes, ?)": new * likes, "(?, 100 %, e)": tables["entity"][4] * all_of_it}
+    for block, (title, query) in zip(report.blocks, queries.items(), strict=True):
         expected = tables["entity"] @ query
         best = np.argsort(-expected)[:3]
         assert block.title == title
-        assert [row["entity"] for row in block.rows] == [
-            added.graph.entities.names[i] for i in best
-        ]
+        assert [row["entity"] for row in block.rows] == added.graph.entities.names[best].tolist()
         np.testing.assert_allclose([r["score"] for r in block.rows], expected[best], rtol=1e-5)
 
 
@@ -65,6 +59,7 @@ def test_known_facts_are_left_out(exported):
         (["a", "eats", "?"], UnknownNameError, "Unknown relation 'eats'"),
         (["a", "likes", "b"], DataError, "either head or tail, received 'a' and 'b'"),
         (["?", "likes", "?"], DataError, "either head or tail"),
+        (["", "likes", ""], DataError, "either head or tail"),
         # With nothing for the answer, "?" is a name.
         (["?", "likes", ""], UnknownNameError, r"Unknown entity '\?'"),
         (["a", "", "?"], UnknownNameError, "Unknown relation ''"),

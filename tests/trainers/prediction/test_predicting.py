@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from datasets import catalog
@@ -25,14 +24,6 @@ def test_both_directions_in_one_batch_keep_their_order(trained, monkeypatch):
     monkeypatch.setattr(predicting, "_BATCH", 2)
     answers = list(Predictor(trained, Options(top_k=4)).answers(questions))
     assert [[a.entity for a in row] for row in answers] == [[a.entity for a in r] for r in alone]
-
-
-def test_seen_candidates_are_those_of_the_place_in_train(trained):
-    graph = trained.graph
-    train = graph.train[graph.train[:, 1] == graph.relations.id("parent_of")]
-    options = Options(top_k=99, include_known=True, candidates="seen")
-    (answers,) = Predictor(trained, options).answers([Question("parent_of", "p0", "tail")])
-    assert {a.entity for a in answers} == set(graph.entities.names[np.unique(train[:, 2])])
 
 
 def test_not_a_run_directory(tmp_path):

@@ -13,6 +13,12 @@ def read_values(folder):
     return values
 
 
+def plugin_content(folder, tag):
+    """Returns what the only value of a tag holds for a plugin."""
+    (value,) = read_values(folder)[tag].values()
+    return value.metadata.plugin_data.content
+
+
 def read_tensors(folder):
     """Returns `{tag: {step: array}}`, without what has no tensor."""
     return {

@@ -47,16 +47,13 @@ def _check_validations(logged, run_dir):
     assert groups - {"valid_sample/all"} == {"train", "valid/all"}
 
     by_relation = [tag for tag in logged if tag.startswith("valid/per_relation/")]
-    assert {re.sub(r".*/\d\d_", "", tag) for tag in by_relation} == _relations_of_valid(run_dir)
+    graph = load_run(run_dir).graph
+    relations = set(graph.relations.names[graph.valid[:, 1]])
+    assert {re.sub(r".*/\d\d_", "", tag) for tag in by_relation} == relations
     others = {f"{group}/{table}" for group in ("tables", "moduli") for table in TABLES}
     others |= {"rotation_angles/w_r", "scores/true", "scores/corrupted", "scores/auc"}
     for tag in (*by_relation, *others):
         assert set(logged[tag]) == {10, 20, 30}, tag
-
-
-def _relations_of_valid(run_dir):
-    graph = load_run(run_dir).graph
-    return set(graph.relations.names[graph.valid[:, 1]])
 
 
 def _check_layout(logged):

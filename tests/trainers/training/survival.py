@@ -66,5 +66,12 @@ def validations(run_dir):
     return [{**record, "seconds": 0} for record in records]
 
 
+def flip(path):
+    """Changes a bit in the middle of a file."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
 def files(folder):
     return sorted(path.name for path in folder.iterdir())

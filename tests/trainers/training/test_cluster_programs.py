@@ -6,47 +6,34 @@ import os
 import signal
 
 import numpy as np
-import tensorflow as tf
 
 from tests.trainers.training.processes import cluster, wait, wait_for
-from tests.trainers.training.survival import read_records, state
+from tests.trainers.training.survival import last_step, read_records, state
 from tests.trainers.training.wiring import eagerly
 from trainers.training.config import TrainConfig
 from trainers.training.fitting import train
 
-SIZES = [
-    "--recipe=paper",
-    "--embedding_dim=4",
-    "--num_negatives=2",
-    "--batch_size=9",
-    "--steps_per_epoch=1",
-    "--l2=0.01",
-]
-
-
-def saved_step(run_dir):
-    """The step of the last checkpoint, 0 before the first."""
-    path = tf.train.latest_checkpoint(str(run_dir / "checkpoints"))
-    return int(path.rpartition("-")[2]) if path else 0
-
 
 def endless(family, run_dir, strategy):
     """A run that only a signal ends."""
-    endless = ["--epochs=1000000", "--validate_every=5", "--patience=0"]
-    return [
-        f"--dataset={family}",
-        f"--run_dir={run_dir}",
-        f"--strategy={strategy}",
-        *SIZES,
-        *endless,
-    ]
+    sizes = ["--embedding_dim=4", "--num_negatives=2", "--batch_size=9", "--steps_per_epoch=1"]
+    settings = ["--recipe=paper", "--l2=0.01", *sizes]
+    length = ["--epochs=1000000", "--validate_every=5", "--patience=0"]
+    places = [f"--dataset={family}", f"--run_dir={run_dir}", f"--strategy={strategy}"]
+    return [*places, *settings, *length]
+
+
+def in_one_process(run_dir, **settings):
+    """The settings of a run of a cluster, but for its strategy and others."""
+    stored = TrainConfig.from_file(run_dir / "config.json")
+    return dataclasses.replace(stored, strategy="default", **settings)
 
 
 def test_a_lost_worker_ends_the_run_and_resume_goes_on(family, processes, tmp_path, use_kernel):
     run_dir, addresses = tmp_path / "run", cluster(worker=2)
     arguments = endless(family, run_dir, "multi_worker")
     workers = processes.start_cluster(addresses, *arguments)
-    wait_for(lambda: saved_step(run_dir) > 0, workers.values())
+    wait_for(lambda: last_step(run_dir) > 0, workers.values())
     workers["worker", 1].kill()
     code, text = wait(workers["worker", 0])
     assert code == 1
@@ -56,17 +43,15 @@ def test_a_lost_worker_ends_the_run_and_resume_goes_on(family, processes, tmp_pa
     assert f"--run_dir={run_dir} --resume" in last_line
 
     # Ten more, and then the same number in one process.
-    last = 5 * (saved_step(run_dir) // 5) + 10
+    last = 5 * (last_step(run_dir) // 5) + 10
     arguments = [f"--run_dir={run_dir}", "--resume", f"--epochs={last}"]
     for worker in processes.start_cluster(cluster(worker=2), *arguments).values():
         code, text = wait(worker)
         assert code == 0, text
         assert "UNAVAILABLE" not in text
-    assert saved_step(run_dir) == last
-    settings = json.loads((run_dir / "config.json").read_text())
-    config = dataclasses.replace(TrainConfig(**settings), strategy="default")
+    assert last_step(run_dir) == last
     with eagerly():
-        train(config, tmp_path / "whole")
+        train(in_one_process(run_dir), tmp_path / "whole")
     whole = state(tmp_path / "whole")
     for name, value in state(run_dir).items():
         np.testing.assert_allclose(value, whole[name], rtol=1e-3, atol=1e-3, err_msg=name)
@@ -81,12 +66,12 @@ def test_servers_outlive_a_worker_and_the_run_goes_on_without_them(
     run_dir, addresses = tmp_path / "run", cluster(chief=1, ps=2, worker=2)
     arguments = endless(family, run_dir, "parameter_server")
     tasks = processes.start_cluster(addresses, *arguments)
-    wait_for(lambda: saved_step(run_dir) > 0, tasks.values())
+    wait_for(lambda: last_step(run_dir) > 0, tasks.values())
     lost = tasks.pop(("worker", 0))
     lost.kill()
     lost.join()
-    before = saved_step(run_dir)
-    wait_for(lambda: saved_step(run_dir) > before + 5, tasks.values())
+    before = last_step(run_dir)
+    wait_for(lambda: last_step(run_dir) > before + 5, tasks.values())
     os.kill(tasks["chief", 0].pid, signal.SIGTERM)
     code, text = wait(tasks["chief", 0])
     assert code == 0, text
@@ -95,20 +80,18 @@ def test_servers_outlive_a_worker_and_the_run_goes_on_without_them(
     assert last_line.startswith("Stopped by SIGTERM.")
     assert f"--run_dir={run_dir} --resume" in last_line
 
-    before = saved_step(run_dir)
+    before = last_step(run_dir)
     restarted = {"chief": addresses["chief"], "worker": addresses["worker"][:1]}
     again = processes.start_cluster(restarted, f"--run_dir={run_dir}", "--resume", of=addresses)
-    wait_for(lambda: saved_step(run_dir) > before, again.values())
+    wait_for(lambda: last_step(run_dir) > before, again.values())
     tasks["ps", 1].kill()
     code, text = wait(again["chief", 0])
     assert code == 1
     last_line = text.splitlines()[-1]
     assert last_line.startswith("error: A process of the cluster was lost")
 
-    settings = json.loads((run_dir / "config.json").read_text())
-    last = saved_step(run_dir) + 5
-    config = dataclasses.replace(TrainConfig(**settings), strategy="default", epochs=last)
+    last = last_step(run_dir) + 5
     with eagerly():
-        train(config, run_dir, resume=True)
-    assert saved_step(run_dir) == last
+        train(in_one_process(run_dir, epochs=last), run_dir, resume=True)
+    assert last_step(run_dir) == last
     assert read_records(run_dir, "valid/all")[-1]["step"] == last

@@ -7,43 +7,26 @@ import sys
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import datasets
 import quatre_tf
 import trainers
 from datasets import catalog
-from quatre_tf import Evaluator, Graph, Vocabulary
+from quatre_tf import Evaluator, Graph
 from quatre_tf.ranking import counting
-from tests.trainers.training.wiring import eagerly
+from tests.trainers.training.wiring import eagerly, random_graph, trainer_of
 from trainers.training.presets import resolve
-from trainers.training.trainer import Trainer
 
 ROOTS = tuple(module.__path__[0] for module in (datasets, quatre_tf, trainers))
-
-
-def trainer_of(num_entities, recipe):
-    """Batches of one size, among however many entities."""
-    rng = np.random.default_rng(0)
-    train, valid, test = (
-        np.stack([rng.integers(0, size, n) for size in (num_entities, 5, num_entities)], axis=1)
-        for n in (5000, 10, 10)
-    )
-    names = np.char.add("e", np.arange(num_entities).astype("U7"))
-    entities = Vocabulary(names)
-    relations = Vocabulary([f"r{i}" for i in range(5)], "relation")
-    splits = [split.astype(np.int32) for split in (train, valid, test)]
-    graph = Graph("random", entities, relations, *splits)
-    sizes = {"embedding_dim": 8, "batch_size": 50}
-    if recipe == "sampled":
-        sizes["num_candidates"] = 100
-    return Trainer(resolve("umls", recipe, sizes), graph, tf.distribute.get_strategy())
 
 
 @pytest.mark.parametrize("recipe", ["paper", "sampled"])
 def test_training_is_traced_once_and_makes_no_pass_over_the_entity_table(recipe):
     """A step gathers and scatters rows: no operation of its graph reads or makes a whole table."""
-    trainer = trainer_of(12_345, recipe)
+    sizes = {"embedding_dim": 8, "batch_size": 50}
+    if recipe == "sampled":
+        sizes["num_candidates"] = 100
+    trainer = trainer_of(resolve("umls", recipe, sizes), random_graph(12_345, 5, 5000))
     for steps in (1, 1, 3, 10, 2):
         trainer.train(steps)
     assert trainer._train.experimental_get_tracing_count() == 1
@@ -66,7 +49,7 @@ def test_training_is_traced_once_and_makes_no_pass_over_the_entity_table(recipe)
 def test_ranking_again_traces_nothing():
     graph = catalog.load("countries")
     config = resolve("countries", "paper", {"embedding_dim": 4})
-    trainer = Trainer(config, graph, tf.distribute.get_strategy())
+    trainer = trainer_of(config, graph)
     evaluator = Evaluator(graph)
     evaluator.rank(trainer.model, "train", max_triples=7)
     before = counting._compiled_count.experimental_get_tracing_count()
@@ -113,7 +96,7 @@ def prepare(folder, recipe, saved):
     graph.save(saved)
     graph = Graph.load(saved)
     config = resolve("umls", recipe, {"embedding_dim": 2, "batch_size": 50})
-    trainer = Trainer(config, graph, tf.distribute.get_strategy())
+    trainer = trainer_of(config, graph)
     next(iter(trainer.recipe.batches().dataset(0).take(3)))
     Evaluator(graph).rank(trainer.model, "test")
 
@@ -137,7 +120,7 @@ def test_a_training_leaves_little_behind_it(allocated):
     config = resolve("countries", "strong", {"embedding_dim": 8})
     held = []
     for number in range(3):
-        trainer = Trainer(config, graph, tf.distribute.get_strategy())
+        trainer = trainer_of(config, graph)
         for steps in range(1, 5):
             trainer.train(steps)
         assert trainer._train.experimental_get_tracing_count() == 1, number

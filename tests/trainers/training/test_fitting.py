@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from quatre_tf import Evaluator, Graph, Results, load_run
 from quatre_tf.data import graph as graphs
-from quatre_tf.errors import ConfigError, DataError, TrainingError
+from quatre_tf.errors import ConfigError, TrainingError
 from saved_models.storage import StorageError
 from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.training.misfortunes import export_little
@@ -147,13 +147,6 @@ def test_folder_that_is_a_file(config, tmp_path):
     with pytest.raises(ConfigError, match=r"run is a file\. Expected the folder"):
         train(config, run_dir)
     assert run_dir.read_text() == "mine"
-
-
-def test_data_set_that_cannot_be_had_leaves_nothing_behind(config, tmp_path):
-    config = dataclasses.replace(config, dataset=str(tmp_path / "nowhere"))
-    with pytest.raises(DataError, match="There is no file or folder"):
-        train(config, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.usefixtures("quick")

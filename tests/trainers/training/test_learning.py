@@ -4,6 +4,7 @@ import numpy as np
 
 from datasets import catalog
 from quatre_tf import Evaluator, QuatRE
+from tests import reference
 from tests.trainers.training.misfortunes import export_little
 from trainers.training import presets
 from trainers.training.fitting import fit
@@ -14,19 +15,15 @@ def frequency_mrr(graph):
 
     Realistic ties; candidates that never fill the slot of the relation share the last place.
     """
-    known = {tuple(triple) for triple in graph.known.tolist()}
+    heads, relations, tails = graph.train.T
     reciprocals = []
-    for triple in graph.test.tolist():
-        for asked in (0, 2):
-            of_relation = graph.train[graph.train[:, 1] == triple[1]][:, asked]
-            counts = np.bincount(of_relation, minlength=graph.num_entities).astype(float)
-            completed = [[*triple[:asked], e, *triple[asked + 1 :]] for e in range(len(counts))]
-            rivals = np.array(
-                [tuple(c) not in known or c[asked] == triple[asked] for c in completed]
-            )
-            target = counts[triple[asked]]
-            better = np.sum(counts[rivals] > target)
-            equal = np.sum(counts[rivals] == target) - 1
+    for asked, entities in ((0, heads), (2, tails)):
+        counts = np.zeros([graph.num_entities, graph.num_relations, 1])
+        np.add.at(counts, (entities, relations, 0), 1)
+        counts = np.broadcast_to(counts, [*counts.shape[:2], graph.num_entities])
+        scores = counts if asked == 0 else np.transpose(counts)
+        for triple in graph.test:
+            better, equal = reference.competitors(scores, triple, asked, graph.known)
             reciprocals.append(1 / (1 + better + equal / 2))
     return np.mean(reciprocals)
 

@@ -3,20 +3,17 @@
 import dataclasses
 import json
 import os
-import pathlib
 import shutil
-import subprocess
-import sys
 
 import pytest
 
 from quatre_tf.errors import ConfigError, DataError
+from tests import commands
+from tests.trainers.training.survival import flip
 from tests.trainers.training.wiring import eagerly
 from trainers.training.fitting import train
 from trainers.training.resuming import check_resumable
 from trainers.training.run_directory import RunDirectory
-
-ROOT = pathlib.Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -41,26 +38,12 @@ def edit(run_dir, **changes):
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
-def as_folder(name):
+def replaced(name, make):
+    """Makes something else in the place of a file."""
+
     def replace(run_dir):
         (run_dir / name).unlink(missing_ok=True)
-        (run_dir / name).mkdir()
-
-    return replace
-
-
-def as_pipe(name):
-    def replace(run_dir):
-        (run_dir / name).unlink()
-        os.mkfifo(run_dir / name)
-
-    return replace
-
-
-def as_loop(name):
-    def replace(run_dir):
-        (run_dir / name).unlink(missing_ok=True)
-        (run_dir / name).symlink_to(run_dir / name)
+        make(run_dir / name)
 
     return replace
 
@@ -73,13 +56,6 @@ def append(name, data):
     return write
 
 
-def flip(run_dir):
-    path = run_dir / "best" / "model.keras"
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-
-
 BEST = "best/model.keras: "
 DAMAGES = [
     (
@@ -89,7 +65,7 @@ DAMAGES = [
     (lambda run: edit(run, learning_rate=0.2, l2=0.5), "l2 is 0.01 there, received 0.5"),
     (lambda run: shutil.rmtree(run / "best"), f"{BEST}.*No such file"),
     (lambda run: os.truncate(run / "best" / "model.keras", 1000), f"{BEST}File is not a zip"),
-    (flip, f"{BEST}.* is damaged. Restore it"),
+    (lambda run: flip(run / "best" / "model.keras"), f"{BEST}.* is damaged. Restore it"),
     (append("metrics.jsonl", b"what\n"), r"metrics.jsonl:\d+: expected a record .*'what'"),
     (append("metrics.jsonl", b'{"step": 1}\n'), r"metrics.jsonl:\d+: expected a record"),
     (append("metrics.jsonl", b"\xff\n"), "Cannot read .*metrics.jsonl"),
@@ -102,11 +78,14 @@ DAMAGES = [
     (append("test_metrics.json", b'{"split": "te'), "test_metrics.json: expected the results"),
     (append("test_metrics.json", b"[" * 10**5), "test_metrics.json: expected the results"),
     *[
-        (as_folder(name), f"{name} is not a file, as a run has it. Move it away.")
+        (replaced(name, os.mkdir), f"{name} is not a file, as a run has it. Move it away.")
         for name in ("metrics.jsonl", "test_metrics.json", ".lock", "calibration.json")
     ],
-    (as_loop("test_metrics.json"), "test_metrics.json is not a file, as a run has it."),
-    (as_pipe("config.json"), "config.json is a pipe, not a regular file"),
+    (
+        replaced("test_metrics.json", lambda path: path.symlink_to(path)),
+        "test_metrics.json is not a file, as a run has it.",
+    ),
+    (replaced("config.json", os.mkfifo), "config.json is a pipe, not a regular file"),
     (lambda run: [p.unlink() for p in run.glob("checkpoints/ckpt*")], "There is no checkpoint"),
 ]
 
@@ -144,13 +123,7 @@ def test_parts_of_another_run_are_not_written_to(whole):
 def test_it_needs_no_tensorflow(whole):
     _, run_dir = whole
     edit(run_dir, seed=4)
-    code = (
-        "import sys, runpy; sys.modules['tensorflow'] = None; sys.modules['keras'] = None;"
-        f"sys.argv = ['fit', '--run_dir={run_dir}', '--resume'];"
-        "runpy.run_module('trainers.fit', run_name='__main__')"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 1
-    assert result.stderr.startswith("error: config.json was changed since ")
+    flags = [f"--run_dir={run_dir}", "--resume"]
+    code, _, err = commands.launch_without("tensorflow keras", "trainers.fit", *flags)
+    assert code == 1
+    assert err.startswith("error: config.json was changed since ")

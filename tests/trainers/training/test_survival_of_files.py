@@ -13,8 +13,10 @@ import tensorflow as tf
 from datasets import catalog
 from quatre_tf.errors import ConfigError
 from saved_models.storage import StorageError
+from tests.trainers.training.survival import flip
 from tests.trainers.training.wiring import eagerly
 from trainers.training.checkpoints import Checkpoints, RunState
+from trainers.training.fitting import train
 from trainers.training.server_trainer import make_trainer
 
 
@@ -34,6 +36,14 @@ def folder(trainer, tmp_path):
     return tmp_path / "checkpoints"
 
 
+@pytest.fixture
+def checkpoints(folder, trainer):
+    """Those of the folder, the last one restored."""
+    found = Checkpoints(folder, trainer, RunState())
+    found.restore()
+    return found
+
+
 def fill(trainer, step):
     trainer.step.assign(max(0, step))
     table = trainer.model.entities.embeddings
@@ -45,12 +55,6 @@ def restored(folder, trainer):
     (value,) = np.unique(trainer.model.entities.embeddings.numpy())
     assert value == trainer.step.numpy()
     return value
-
-
-def flip(path):
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0x40
-    path.write_bytes(data)
 
 
 ELSEWHERE = 'model_checkpoint_path: "/elsewhere/ckpt-7"'
@@ -75,9 +79,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(folder, trainer, how, 
     assert "Going on from ckpt-20. Cannot read ckpt-30: " in capsys.readouterr().err
 
 
-def test_a_checkpoint_with_nan_gives_way_to_the_one_before(folder, trainer, capsys):
-    checkpoints = Checkpoints(folder, trainer, RunState())
-    checkpoints.restore()
+def test_a_checkpoint_with_nan_gives_way_to_the_one_before(checkpoints, folder, trainer, capsys):
     fill(trainer, np.nan)
     trainer.step.assign(40)
     checkpoints.save()
@@ -117,10 +119,10 @@ def test_what_tensorflow_notes_and_times_do_not_matter(folder, trainer, change, 
     assert restored(folder, trainer) == step
 
 
-def test_the_state_file_that_could_not_be_written_is_mended(folder, trainer, monkeypatch):
+def test_the_state_file_that_could_not_be_written_is_mended(
+    checkpoints, folder, trainer, monkeypatch
+):
     """The disk failed right after the checkpoint itself: it is the last all the same."""
-    checkpoints = Checkpoints(folder, trainer, RunState())
-    checkpoints.restore()
     fill(trainer, 40)
     with monkeypatch.context() as patch:
         patch.setattr("trainers.training.checkpoints.write_text", failing(OSError(5, "failing")))
@@ -146,28 +148,21 @@ def failing(error):
 
 
 @pytest.mark.parametrize("text", DISK_ERRORS)
-def test_a_disk_that_fails_while_reading_is_not_a_damaged_checkpoint(
-    folder, trainer, text, monkeypatch
+@pytest.mark.parametrize(
+    ("method", "operation", "message"),
+    [
+        ("restore", "read", "Cannot read the checkpoint .*ckpt-30: {}"),
+        ("save", "write", "{}.*ckpt-30, is kept"),
+    ],
+)
+def test_a_disk_that_fails_is_not_a_damaged_checkpoint(
+    checkpoints, folder, trainer, text, method, operation, message, monkeypatch
 ):
     error = DISK_ERRORS[text](None, None, f"/somewhere; {text}")
     with monkeypatch.context() as patch:
-        patch.setattr(tf.train.Checkpoint, "read", failing(error))
-        with pytest.raises(StorageError, match=f"Cannot read the checkpoint .*ckpt-30: {text}"):
-            restored(folder, trainer)
-    assert restored(folder, trainer) == 30
-
-
-@pytest.mark.parametrize("text", DISK_ERRORS)
-def test_a_disk_that_fails_while_writing_keeps_the_checkpoint_before(
-    folder, trainer, text, monkeypatch
-):
-    checkpoints = Checkpoints(folder, trainer, RunState())
-    checkpoints.restore()
-    error = DISK_ERRORS[text](None, None, f"/somewhere; {text}")
-    with monkeypatch.context() as patch:
-        patch.setattr(tf.train.Checkpoint, "write", failing(error))
-        with pytest.raises(StorageError, match=f"{text}.*ckpt-30, is kept"):
-            checkpoints.save()
+        patch.setattr(tf.train.Checkpoint, operation, failing(error))
+        with pytest.raises(StorageError, match=message.format(text)):
+            getattr(checkpoints, method)()
     assert restored(folder, trainer) == 30
 
 
@@ -181,8 +176,6 @@ def test_all_damaged_is_an_error_that_names_each(folder, trainer):
 
 def test_wall_time_is_not_that_of_the_clock_on_the_wall(config, tmp_path, monkeypatch):
     """It goes back a day at every look: seconds go on growing all the same."""
-    from trainers.training.fitting import train
-
     days = iter(range(10**9))
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now - 86400.0 * next(days))

@@ -4,29 +4,18 @@ import csv
 import json
 
 import pytest
-import tensorflow as tf
-from tensorboard.plugins.hparams import plugin_data_pb2
+from tensorboard.plugins.hparams import metadata
 
 from quatre_tf import Evaluator
 from tests import commands
+from tests.trainers.reporting.summary_events import plugin_content
 from tests.trainers.training.misfortunes import export_little
 from tests.trainers.training.survival import read_records
 from tests.trainers.training.wiring import eagerly
+from trainers.reporting.tensorboard.final import HPARAMS_FOLDER
 from trainers.training.fitting import fit
 from trainers.tuning.plan import Search
 from trainers.tuning.search import run_search
-
-
-def hparams_in(folder):
-    """Returns the messages for the HParams dashboard in the event files of a folder."""
-    found = []
-    for path in folder.glob("events.out.tfevents.*"):
-        for event in tf.compat.v1.train.summary_iterator(str(path)):
-            for value in event.summary.value:
-                if value.metadata.plugin_data.plugin_name == "hparams":
-                    content = value.metadata.plugin_data.content
-                    found.append(plugin_data_pb2.HParamsPluginData.FromString(content))
-    return found
 
 
 def test_program_leaves_runs_figures_and_dashboard(family, tmp_path):
@@ -47,19 +36,17 @@ def test_program_leaves_runs_figures_and_dashboard(family, tmp_path):
     assert not list(output.glob("*/test_metrics.json"))
     assert not list(output.glob("*/saved_model"))
 
-    (declared,) = hparams_in(output)
-    domains = {info.name: info for info in declared.experiment.hparam_infos}
+    content = plugin_content(output, metadata.EXPERIMENT_TAG)
+    declared = metadata.parse_experiment_plugin_data(content)
+    domains = {info.name: info for info in declared.hparam_infos}
     assert set(domains) == {"n3", "learning_rate", "seed"}
     assert domains["n3"].domain_interval.min_value == 0.003
     assert domains["n3"].domain_interval.max_value == 0.3
-    tags = {info.name.tag for info in declared.experiment.metric_infos}
+    tags = {info.name.tag for info in declared.metric_infos}
     assert tags == {f"valid/{name}" for name in ("mr", "mrr", "hits@1", "hits@3", "hits@10")}
-    (session,) = [
-        message
-        for message in hparams_in(output / "trial-001-seed1" / "tensorboard" / "hparams" / "final")
-        if message.HasField("session_start_info")
-    ]
-    stored = session.session_start_info.hparams
+    final = output / "trial-001-seed1" / "tensorboard" / HPARAMS_FOLDER
+    content = plugin_content(final, metadata.SESSION_START_INFO_TAG)
+    stored = metadata.parse_session_start_info_plugin_data(content).hparams
     assert stored["n3"].number_value == float(rows[0]["n3"])
     assert stored["learning_rate"].number_value == float(rows[0]["learning_rate"])
 

@@ -120,11 +120,8 @@ def test_halving_then_the_finalists_with_the_other_seed_and_all_that_is_written(
     assert float(rows[2]["n3"]) == stored["n3"]
 
     summary = json.loads((tmp_path / "best.json").read_text())
-    assert (summary["dataset"], summary["recipe"], summary["best_by"]) == (
-        "nations",
-        "strong",
-        "mrr",
-    )
+    about = {"dataset": "nations", "recipe": "strong", "best_by": "mrr"}
+    assert about.items() <= summary.items()
     best, other = summary["configurations"]
     assert (best["trial"], other["trial"]) == (2, 1)
     assert best["values"] == pytest.approx({"5": 0.5, "6": 0.51})
@@ -216,10 +213,7 @@ def test_trial_ends_when_the_time_is_over_and_a_larger_budget_goes_on(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"dataset": "countries"},
-            "trial-001-seed5 holds .* dataset is 'nations' there, received 'c",
-        ),
+        ({"dataset": "countries"}, "trial-001-seed5 holds .* dataset is 'nations' there, received"),
         ({"recipe": "sampled"}, "recipe is 'strong' there, received 'sampled'"),
         ({"recipe": "paper"}, "recipe is 'strong' there, received 'paper'"),
         ({"settings": {"epochs": 9, "validate_every": 2}}, "validate_every is 1 there, received 2"),
