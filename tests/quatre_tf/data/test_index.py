@@ -77,6 +77,21 @@ def test_a_saved_graph_maps_its_indexes(folder, builds, side, split):
         assert isinstance(array.base, mmap.mmap)
 
 
+def test_damaged_indexes_are_built_anew(graph, folder, builds):
+    """One is changed, one is moved; tests/fuzz/test_fuzzed_runs.py has other damage."""
+    content = bytearray((folder / "known_tails.npy").read_bytes())
+    content[128 + 4 * 8] ^= 1  # the number of groups, after the header and the digest
+    (folder / "known_tails.npy").write_bytes(content)
+    (folder / "train_tails.npy").rename(folder / "known_heads.npy")
+    loaded = Graph.load(folder)
+    found = {place: loaded.index(*place) for place in SAVED}
+    assert sorted(builds) == [("head", 8), ("tail", 4), ("tail", 8)]
+    for place, index in found.items():
+        for part in ("keys", "row_splits", "list_keys"):
+            expected = getattr(graph.index(*place), part)
+            np.testing.assert_array_equal(getattr(index, part), expected)
+
+
 def test_an_index_of_other_triples_is_not_used(folder, builds):
     loaded = Graph.load(folder)
     other = dataclasses.replace(loaded, train=loaded.train[:1])
