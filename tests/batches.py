@@ -1,4 +1,4 @@
-"""Batches of positives and corrupted triples for tests."""
+"""Batches of positives and corrupted triples for tests, and the gradients of objectives."""
 
 import numpy as np
 import tensorflow as tf
@@ -57,3 +57,16 @@ def as_triples(batch):
     positives = np.stack([h, r, t], axis=1)
     labels = np.concatenate([np.ones(len(positives)), -np.ones(len(negatives))])
     return np.concatenate([positives, negatives]), labels
+
+
+def dense_gradients(objective, model):
+    """Returns every gradient in the shape of its table; no row comes twice."""
+    found = []
+    for gradient, table in zip(objective.gradients, model.trainable_variables, strict=True):
+        if isinstance(gradient, tf.IndexedSlices):
+            assert len(np.unique(gradient.indices)) == len(gradient.indices)
+            whole = np.zeros(table.shape, gradient.values.dtype.as_numpy_dtype)
+            whole[gradient.indices.numpy()] = gradient.values
+            gradient = whole
+        found.append(np.asarray(gradient))
+    return found

@@ -23,6 +23,7 @@ from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.tiles import top_k
 from quatre_tf.runs.best_model import load_model, save_best
 from tests import reference, systems
+from tests.batches import dense_gradients
 
 ENTITIES, RELATIONS = 6, 2
 
@@ -76,7 +77,9 @@ def test_golden_scores(case):
         return
     tables, triples, of_triples, of_tails, of_heads = systems.golden(case)
     model = from_tables(case.name, tables, **case.options)
-    tolerance = {"rtol": case.tolerance, "atol": case.tolerance}
+    # Points of the ball are scored in float64.
+    digits = 1e-9 if case.name == "murp" else case.tolerance
+    tolerance = {"rtol": digits, "atol": digits}
     np.testing.assert_allclose(model.score_triples(*triples), of_triples, **tolerance)
     heads, relations, tails = triples[:, : len(of_tails)]
     np.testing.assert_allclose(model.score_tails(heads, relations), of_tails, **tolerance)
@@ -132,10 +135,8 @@ def log_sum(values):
 def answered_queries(case, tables, reciprocal):
     """Of each query, the scores of all entities and the targets."""
     entities, relations = (np.array(QUERIES[n])[:, np.newaxis] for n in ("entities", "relations"))
-    everyone, row = (
-        np.arange(ENTITIES)[np.newaxis],
-        relations if reciprocal else relations % RELATIONS,
-    )
+    everyone = np.arange(ENTITIES)[np.newaxis]
+    row = relations if reciprocal else relations % RELATIONS
     scores = systems.scores(case, tables, entities, row, everyone, training=True)
     if not reciprocal:
         of_heads = systems.scores(case, tables, everyone, row, entities)
@@ -185,25 +186,14 @@ def logistic_loss(case, tables):
     return total / 6
 
 
-def dense(gradient, variable):
-    if not isinstance(gradient, tf.IndexedSlices):
-        return gradient.numpy()
-    rows = np.zeros(variable.shape)
-    rows[gradient.indices.numpy()] = gradient.values
-    return rows
-
-
 def check_gradients(model, objective, loss):
     tables = {name: table.astype(np.float64) for name, table in model.tables().items()}
     np.testing.assert_allclose(objective.loss, loss(tables), rtol=1e-5)
-    trained = {
-        name: table
-        for name, table in tables.items()
-        if name not in model.score_function.statistics()
-    }
+    statistics = model.score_function.statistics()
+    trained = {name: table for name, table in tables.items() if name not in statistics}
     expected = reference.central_differences(lambda moved: [loss({**tables, **moved})], trained)
     widths = [int(np.prod(shape)) for shape in model.score_function.entity_tables().values()]
-    rows, *others = map(dense, objective.gradients, model.trainable_variables)
+    rows, *others = dense_gradients(objective, model)
     found = [*np.split(rows, np.cumsum(widths)[:-1], axis=1), *others]
     for gradient, name in zip(found, trained, strict=True):
         gradient = np.reshape(gradient, tables[name].shape)

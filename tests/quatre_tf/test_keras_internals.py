@@ -13,30 +13,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf.keras_internals import SummedGradientsAdagrad, SummedGradientsAdam, unread
+from quatre_tf.keras_internals import SummedGradientsAdagrad, unread
 
 REMEDY = "Keras changed a private method: see the docstring of this file."
-
-
-@pytest.mark.parametrize(
-    ("optimizer", "names"),
-    [
-        (SummedGradientsAdagrad, ["accumulator"]),
-        (SummedGradientsAdam, ["momentum", "velocity"]),
-    ],
-)
-def test_keras_has_the_slots_of_each_variable(optimizer, names):
-    optimizer = optimizer()
-    variables = [keras.Variable(np.zeros(shape, np.float32)) for shape in ([2, 3], [4])]
-    optimizer.build(variables)
-    for variable in variables:
-        # Keras hands `update_step` the variable of TensorFlow.
-        for given in (variable, variable.value):
-            assert optimizer.built_variable(given) is variable, REMEDY
-            slots = optimizer.slots(given)
-            assert list(slots) == names, REMEDY
-            for slot in slots.values():
-                assert slot.shape == variable.shape, REMEDY
 
 
 def test_a_stored_weight_is_not_read_before_it_is_sliced(tmp_path):
@@ -82,25 +61,3 @@ def test_apply_gives_all_gradients_to_the_hook_once_and_updates_with_its_result(
     assert optimizer.seen == [[[value] for value in seen]], REMEDY
     sums = [optimizer.slots(variable)["accumulator"].numpy().tolist() for variable in variables]
     assert sums == [[(value / 2) ** 2] for value in seen], REMEDY
-
-
-@pytest.mark.parametrize("strategy", ["mirrored"], indirect=True)
-def test_the_hook_comes_after_the_sum_over_replicas(strategy):
-    with strategy.scope():
-        variable = keras.Variable([0.0])
-        optimizer = Adding()
-        optimizer.build([variable])
-    tf.function(lambda: strategy.run(lambda: optimizer.apply([tf.constant([3.0])], [variable])))()
-    # The sum over the replicas first, then 1 once.
-    expected = (3.0 * strategy.num_replicas_in_sync + 1.0) ** 2
-    assert optimizer.slots(variable)["accumulator"].numpy().tolist() == [expected], REMEDY
-
-
-class Adding(SummedGradientsAdagrad):
-    """Adds 1 to each sum."""
-
-    def __init__(self):
-        super().__init__(1.0, initial_accumulator_value=0.0, epsilon=0.0)
-
-    def transform_summed(self, gradients):
-        return [gradient + 1.0 for gradient in gradients]

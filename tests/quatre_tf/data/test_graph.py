@@ -59,20 +59,12 @@ def test_split_by_name(graph):
 
 
 def test_fingerprint_is_the_documented_hash(graph):
+    """Neither the name nor the labels matter."""
     ids = {"train": TRAIN, "valid": [[3, 0, 0]], "test": [[2, 1, 1]]}
     text = b"entity 4\na\nb\nc\ndrelation 2\nr\ns"
     for split, triples in ids.items():
         text += f"\n{split} {len(triples)}\n".encode() + np.array(triples, "<i4").tobytes()
     assert graph.fingerprint == hashlib.sha256(text).hexdigest()
-
-
-def test_fingerprint_tells_graphs_apart(graph):
-    swapped = {**SPLITS, "valid": SPLITS["test"], "test": SPLITS["valid"]}
-    renamed = {**SPLITS, "valid": [["e"], ["r"], ["a"]]}
-    others = [Graph.from_names("g", splits).fingerprint for splits in (swapped, renamed)]
-    assert len({graph.fingerprint, *others}) == 3
-    # Neither the name nor the labels matter.
-    assert Graph.from_names("other", SPLITS).fingerprint == graph.fingerprint
 
 
 def test_missing_or_empty_split():
@@ -86,7 +78,9 @@ def test_missing_or_empty_split():
 def test_save_and_load(graph, tmp_path):
     graph.save(tmp_path / "new" / "graph")
     loaded = Graph.load(tmp_path / "new" / "graph")
+    facts = json.loads((tmp_path / "new" / "graph" / "graph.json").read_text())
 
+    assert facts == {"name": "g", "fingerprint": graph.fingerprint}
     assert loaded.name == "g"
     assert list(loaded.entities.names) == list(graph.entities.names)
     assert list(loaded.relations.names) == list(graph.relations.names)
@@ -150,14 +144,8 @@ def test_negatives_that_cannot_be(negatives, message):
         Graph.from_names("g", SPLITS, negatives=negatives)
 
 
-def npy(rest):
-    """The header of a NumPy file up to its shape, and what follows."""
-    header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': {rest}".encode()
-    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(12)
-
-
-def replace_split(triples, name="valid"):
-    return lambda folder: np.save(folder / f"{name}.npy", triples)
+def replace_split(triples, dtype=np.int32, name="valid"):
+    return lambda folder: np.save(folder / f"{name}.npy", np.array(triples, dtype))
 
 
 def remove(name):
@@ -171,21 +159,13 @@ def write(name, content):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (replace_split(np.array([[1, 0, 0]], np.int32)), "was changed since it was saved"),
-        (replace_split(np.array([[4, 0, 0]], np.int32)), r"valid\.npy: expected ids in"),
-        (replace_split(np.array([[0, -1, 0]], np.int32)), r"valid\.npy: expected ids in"),
-        (
-            replace_split(np.array([[3, 0, 0]], np.int64)),
-            r"int32 triples .* received int64 \[1, 3\]",
-        ),
-        (replace_split(np.array([["a", "b", "c"]], object)), r"Cannot read .*valid\.npy"),
-        (
-            replace_split(np.array([[0, 2, 0]], np.int32), "test_negatives"),
-            r"test_negatives\.npy: expected ids in",
-        ),
+        (replace_split([[1, 0, 0]]), "was changed since it was saved"),
+        (replace_split([[4, 0, 0]]), r"valid\.npy: expected ids in"),
+        (replace_split([[0, -1, 0]]), r"valid\.npy: expected ids in"),
+        (replace_split([[3, 0, 0]], np.int64), r"int32 triples .* received int64 \[1, 3\]"),
+        (replace_split([["a", "b", "c"]], object), r"Cannot read .*valid\.npy"),
+        (replace_split([[0, 2, 0]], name="test_negatives"), r"test_negatives\.npy: expected ids"),
         (write("train.npy", pickle.dumps(np.zeros([1, 3], np.int32))), r"Cannot read .*train\.npy"),
-        (write("train.npy", npy(f"({10**15}, 3), }}")), r"Cannot read .*train\.npy"),
-        (write("train.npy", npy("__import__('os').abort()}")), r"Cannot read .*train\.npy"),
         (write("entities.txt", b"a\nb\nc\ne\n"), "was changed since it was saved"),
         (write("graph.json", b"{}"), r"KeyError\('name'\) in graph\.json"),
         (write("labels.tsv", b"a\n"), r"labels\.tsv:1: expected a name, a TAB and a label"),
@@ -198,11 +178,3 @@ def test_load_refuses_what_save_did_not_write(graph, tmp_path, change, message):
     change(tmp_path)
     with pytest.raises(DataError, match=message):
         Graph.load(tmp_path)
-
-
-def test_graph_json_holds_name_and_fingerprint(graph, tmp_path):
-    graph.save(tmp_path)
-    assert json.loads((tmp_path / "graph.json").read_text()) == {
-        "name": "g",
-        "fingerprint": graph.fingerprint,
-    }

@@ -6,23 +6,6 @@ from hypothesis import strategies as st
 from quatre_tf.data.known_triples import index_heads, index_tails
 from quatre_tf.errors import DataError
 
-TRIPLES = np.array(
-    [[0, 0, 3], [0, 0, 1], [2, 1, 3], [0, 0, 3], [1, 0, 3], [0, 1, 0]], dtype=np.int32
-)
-
-
-def test_tails_by_relation_and_head():
-    index = index_tails(TRIPLES, num_entities=4)
-
-    # Keys: relation * 4 + head.
-    assert index.keys.tolist() == [0, 1, 4, 6]
-    assert index.row_splits.tolist() == [0, 2, 3, 4, 5]
-    assert index.entities.tolist() == [1, 3, 3, 0, 3]
-    assert index.group_sizes.tolist() == [2, 1, 1, 1]
-    assert (index.keys.dtype, index.row_splits.dtype) == (np.int64, np.int64)
-    assert index.entities.dtype == np.int32
-
-
 triple_lists = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 5)), max_size=40
 )
@@ -42,6 +25,9 @@ def test_agrees_with_a_dictionary(triples):
         actual = dict(zip(index.keys.tolist(), map(np.ndarray.tolist, rows), strict=False))
         assert actual == {key: sorted(known) for key, known in expected.items()}
         assert index.keys.tolist() == sorted(expected)
+        assert index.group_sizes.tolist() == [len(expected[key]) for key in sorted(expected)]
+        assert (index.keys.dtype, index.row_splits.dtype) == (np.int64, np.int64)
+        assert index.entities.dtype == np.int32
 
 
 def test_large_ids_do_not_overflow():

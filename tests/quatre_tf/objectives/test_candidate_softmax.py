@@ -14,6 +14,7 @@ from quatre_tf.objectives.candidate_softmax import candidate_softmax_objective
 from quatre_tf.objectives.query_objective import QueryBatch, SoftmaxOptions
 from quatre_tf.quaternion import hamilton_product
 from tests import reference
+from tests.batches import dense_gradients
 
 ENTITIES, RELATIONS, DIM = 8, 2, 3
 
@@ -31,17 +32,6 @@ def make_batch(rng, size=11):
     draw = [rng.integers(0, bound, size) for bound in (ENTITIES, 2 * RELATIONS)]
     columns = [*draw, counts, np.repeat(np.arange(size), counts), np.concatenate(targets)]
     return QueryBatch(*(tf.constant(column, tf.int32) for column in columns))
-
-
-def dense_gradients(objective, model):
-    """Every gradient in the shape of its table; no row comes twice."""
-    for gradient, table in zip(objective.gradients, model.trainable_variables, strict=True):
-        if isinstance(gradient, tf.IndexedSlices):
-            assert len(np.unique(gradient.indices)) == len(gradient.indices)
-            whole = np.zeros(table.shape, gradient.values.dtype.as_numpy_dtype)
-            whole[gradient.indices.numpy()] = gradient.values
-            gradient = whole
-        yield np.asarray(gradient)
 
 
 def check(objective, model, batch, options, num_targets, candidates=None):
@@ -128,23 +118,28 @@ class Swapped(RelationRotations):
         return tf.reshape(hamilton_product(first, second), [-1, 4 * DIM])
 
 
-def test_fold_of_a_subclass_is_trained(rng):
+def test_fold_of_a_subclass_is_scored_and_trained(rng):
     layer = Swapped(2 * RELATIONS, DIM, embeddings_initializer="random_normal")
     initializer = keras.initializers.RandomNormal(stddev=0.5, seed=4)
     model = KGEModel(ENTITIES, RELATIONS, DIM, layer, True, initializer)
     batch = make_batch(rng)
     objective = candidate_softmax_objective(model, batch, SoftmaxOptions(), num_targets=9.0)
 
-    def plain(tables):
+    rows = batch.rows.numpy()
+
+    def scores(tables, given, relations):
         entities, first, second, _ = map(reference.split, tables.values())
-        rows = batch.rows.numpy()
-        turned = reference.hamilton(first, second)[batch.relations.numpy()[rows]]
-        queries = reference.hamilton(entities[batch.entities.numpy()[rows]], turned)
-        scores = np.einsum("bxn,exn->be", queries, entities)
-        at_targets = scores[np.arange(len(rows)), batch.targets.numpy()]
-        return [np.sum(np.log(np.exp(scores).sum(axis=1)) - at_targets) / 9.0]
+        turned = reference.hamilton(first, second)[relations]
+        return np.einsum("bxn,exn->be", reference.hamilton(entities[given], turned), entities)
+
+    def plain(tables):
+        found = scores(tables, batch.entities.numpy()[rows], batch.relations.numpy()[rows])
+        at_targets = found[np.arange(len(rows)), batch.targets.numpy()]
+        return [np.sum(np.log(np.exp(found).sum(axis=1)) - at_targets) / 9.0]
 
     tables = {name: table.astype(np.float64) for name, table in model.tables().items()}
+    asked = [3, 5], [0, 1]
+    np.testing.assert_allclose(model.score_tails(*asked), scores(tables, *asked), 1e-4, 1e-6)
     np.testing.assert_allclose(objective.loss, plain(tables)[0], rtol=1e-5)
     expected = reference.central_differences(plain, tables).values()
     for found, wanted in zip(dense_gradients(objective, model), expected, strict=True):

@@ -8,28 +8,17 @@ from quatre_tf.objectives.query_objective import SoftmaxOptions
 from quatre_tf.objectives.sampled_candidates import Candidates
 from quatre_tf.objectives.sampled_softmax import sampled_softmax_objective
 from quatre_tf.objectives.self_adversarial import self_adversarial_objective
-from tests.quatre_tf.objectives.test_candidate_softmax import (
-    ENTITIES,
-    check,
-    dense_gradients,
-    make,
-    make_batch,
-)
+from tests.batches import dense_gradients
+from tests.quatre_tf.objectives.test_candidate_softmax import ENTITIES, check, make, make_batch
 
 OPTIONS = SoftmaxOptions(n3=0.1, dura=0.2, relation_prediction=0.5)
 
 
 def candidates_of(batch, entities):
-    """The sampled entities, and the targets among them, by loops."""
-    hits = [
-        (row, place)
-        for row, target in zip(batch.rows.numpy(), batch.targets.numpy(), strict=True)
-        for place, entity in enumerate(entities)
-        if entity == target
-    ]
-    return Candidates(
-        tf.constant(entities, tf.int32), tf.constant(np.reshape(hits, [-1, 2]), tf.int32)
-    )
+    """The sampled entities, and the targets among them."""
+    targets, places = np.nonzero(batch.targets.numpy()[:, np.newaxis] == np.asarray(entities))
+    hits = np.stack([batch.rows.numpy()[targets], places], axis=1)
+    return Candidates(tf.constant(entities, tf.int32), tf.constant(hits, tf.int32))
 
 
 @pytest.mark.parametrize("reciprocal", [True, False])

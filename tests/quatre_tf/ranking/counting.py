@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from quatre_tf.ranking.counting import count_better
 from quatre_tf.ranking.entity_lists import RankTargets
 from quatre_tf.ranking.tiles import candidate_table
+from tests import reference
 
 # (entities, queries) of a tile: those of programs; the largest one; small ones, of which the last
 # has a single entity. Sizes are compiled once each, so there are few.
@@ -54,21 +55,16 @@ def count(queries, table, targets, known, sets, tile=TILE):
 
 def naive(scores, targets, known, sets):
     """Candidate by candidate, as a person would count: [2, 1 + sets, depth, queries]."""
-    return np.stack([_naive(scores, of_depth, known, sets) for of_depth in targets], axis=2)
-
-
-def _naive(scores, targets, known, sets):
-    everyone = range(scores.shape[1])
-    candidates = [[everyone] * len(scores), *([lists[i] for i in of] for lists, of in sets)]
-    result = np.zeros([2, len(candidates), len(scores)])
-    for s, of_queries in enumerate(candidates):
-        for q, members in enumerate(of_queries):
-            if targets[q] < 0:
-                continue
-            others = [e for e in members if e != targets[q] and e not in known[q]]
-            result[0, s, q] = sum(scores[q, e] > scores[q, targets[q]] for e in others)
-            result[1, s, q] = sum(scores[q, e] == scores[q, targets[q]] for e in others)
-    return result
+    everyone = [range(scores.shape[1])] * len(scores)
+    candidates = [everyone, *([lists[i] for i in of] for lists, of in sets)]
+    counts = np.zeros([2, len(candidates), *targets.shape])
+    for s, depth, q in np.ndindex(counts.shape[1:]):
+        if targets[depth, q] >= 0:
+            triple, others = (q, 0, targets[depth, q]), [(q, 0, e) for e in known[q]]
+            counts[:, s, depth, q] = reference.competitors(
+                scores[:, np.newaxis], triple, 2, others, candidates[s][q]
+            )
+    return counts
 
 
 @st.composite

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from quatre_tf.ranking.results import Results, Row
+from quatre_tf.data.candidate_sets import CANDIDATE_SETS
+from quatre_tf.ranking.results import METRICS, Results, Row
 
-METRICS = ("mr", "mrr", "hits@1", "hits@3", "hits@10")
-SETS = ("all", "type_constrained", "train_type_constrained")
 SIDES = ("both", "head", "tail")
 DIFFERENCE = {"value": 0.0123, "low": 0.0023, "high": 0.0223, "p_value": 0.0004}
 
@@ -35,14 +34,14 @@ def make_results(relations, runs=("",), baseline=""):
     for run in runs:
         for group_by, group, size in [("", "", total), *parts]:
             where = {"group_by": group_by, "group": group, "run": run}
-            for name in SETS:
+            for name in CANDIDATE_SETS:
                 for side in SIDES:
                     place = ("test", "realistic", name, side, size)
                     rows += [
                         Row(*place, metric, value, 0.95 * value, 1.04 * value, **where)
                         for metric, value in metrics()
                     ]
-        for name in SETS:
+        for name in CANDIDATE_SETS:
             for side in SIDES:
                 place = ("test", "realistic", name, side, total)
                 rows.append(Row(*place, "amri", 0.9, run=run))

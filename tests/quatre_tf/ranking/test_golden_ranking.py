@@ -9,10 +9,9 @@ import tensorflow as tf
 from quatre_tf.data.candidate_sets import slot_entities
 from quatre_tf.data.known_triples import index_heads, index_tails
 from quatre_tf.metrics import rank_metrics
-from quatre_tf.ranking import counting as ranking
-from quatre_tf.ranking.counting import count_better
-from quatre_tf.ranking.entity_lists import RankTargets
-from quatre_tf.ranking.tiles import candidate_table
+from quatre_tf.ranking.counting import ranks_from_counts
+from quatre_tf.ranking.sides import RankingSide
+from quatre_tf.ranking.tile_runner import TileRunner
 from tests.golden import NAMES, folder_from, load_golden, model_with
 
 
@@ -23,28 +22,7 @@ def read_split(archive, split, golden):
     (member,) = [m for m in archive.getmembers() if m.name.endswith(f"{split}.txt")]
     lines = archive.extractfile(member).read().decode().splitlines()
     names = [line.split("\t") for line in lines]
-    return np.array([(entities[h], relations[r], entities[t]) for h, r, t in names])
-
-
-def ranks_of(queries, model, targets, known, pairs, slots, relations):
-    """Optimistic ranks [2, n]: among all entities, and under the type constraint."""
-    table = candidate_table(tf.convert_to_tensor(model.entities.embeddings))
-    keys, lists = np.zeros(0, np.int64), np.full(len(targets), -1)
-    if known is not None:
-        keys, lists = known.list_keys, np.searchsorted(known.keys, pairs)
-    ranks = []
-    for start in range(0, len(targets), 512):
-        rows = slice(start, start + 512)
-        asked = (
-            targets[np.newaxis, rows],
-            keys,
-            lists[rows],
-            slots.keys,
-            relations[np.newaxis, rows],
-        )
-        counts = count_better(queries[rows], table, RankTargets(*map(tf.constant, asked)))
-        ranks.append(ranking.ranks_from_counts(*counts, "optimistic").numpy()[:, 0])
-    return np.concatenate(ranks, axis=1)
+    return np.array([(entities[h], relations[r], entities[t]) for h, r, t in names], np.int32)
 
 
 @pytest.fixture(params=NAMES)
@@ -59,34 +37,17 @@ def case(request):
 @pytest.mark.parametrize("filtered", [False, True], ids=["raw", "filter"])
 def test_metrics_of_the_final_tables(case, filtered):
     golden, test, triples = case
-    model, size = model_with(golden, "final"), len(golden.entity_names)
-    heads, relations, tails = test.T
-    known_tails, known_heads = (
-        (index_tails(triples, size), index_heads(triples, size)) if filtered else (None, None)
-    )
-    tail_ranks = ranks_of(
-        model.tail_queries(heads, relations),
-        model,
-        tails,
-        known_tails,
-        relations * size + heads,
-        slot_entities(triples, "tail", size),
-        relations,
-    )
-    head_ranks = ranks_of(
-        model.head_queries(relations, tails),
-        model,
-        heads,
-        known_heads,
-        relations * size + tails,
-        slot_entities(triples, "head", size),
-        relations,
-    )
-    sides = {
-        "head": head_ranks,
-        "tail": tail_ranks,
-        "averaged": np.concatenate([head_ranks, tail_ranks], axis=1),
-    }
+    entities, relations = len(golden.entity_names), len(golden.relation_names)
+    runner = TileRunner(model_with(golden, "final"), tf.distribute.get_strategy())
+    known = triples if filtered else triples[:0]
+    sides = {}
+    for side, index in (("head", index_heads), ("tail", index_tails)):
+        slots = slot_entities(triples, side, entities)
+        constraint = {"type_constrained": slots}, slots.keys
+        ranking = RankingSide(side, entities, relations, index(known, entities), *constraint)
+        counts = runner.run(runner.read_table(), ranking, test)
+        sides[side] = ranks_from_counts(*counts, "optimistic").numpy()
+    sides["averaged"] = np.concatenate([sides["head"], sides["tail"]], axis=1)
     for side, ranks in sides.items():
         for prefix, of_set in zip(("", "type_constrained/"), ranks, strict=True):
             name = f"{prefix}{side}({'filter' if filtered else 'raw'})"

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quatre_tf.ranking.tile_runner import of_one_depth, share_queries
+from quatre_tf.ranking.tile_runner import share_queries
 
 
 @given(st.lists(st.integers(0, 9), max_size=60), st.integers(1, 5))
@@ -31,12 +31,3 @@ def test_every_triple_is_asked_once_by_its_query(keys, batch_size):
 def test_neighbours_among_queries_of_as_many_triples_are_alike():
     (tile,) = share_queries(np.array([7, 1, 5, 3, 1]), 10)
     np.testing.assert_array_equal(tile.asked, [[1, 3, 2, 0], [4, -1, -1, -1]])
-
-
-def test_tiles_are_filled_up_to_one_depth():
-    tiles = list(share_queries(np.array([1, 1, 2, 3]), 2))
-    first, second, third = of_one_depth(tiles, 3)
-    np.testing.assert_array_equal(first.asked, [[0, 2], [1, -1]])
-    np.testing.assert_array_equal(second.asked, [[3], [-1]])
-    assert third.queries.shape == (0,)
-    assert third.asked.shape == (2, 0)

@@ -46,6 +46,10 @@ def asked(run):
     ]
 
 
+def scores_of(answers):
+    return {answer.entity: answer.score for answer in answers}
+
+
 @pytest.mark.parametrize("filtered", [True, False])
 def test_an_index_that_looks_through_all_lists_misses_nothing(run, filtered):
     index = run.build_index(num_probes=ENTITIES)
@@ -54,22 +58,17 @@ def test_an_index_that_looks_through_all_lists_misses_nothing(run, filtered):
         exact = run.predict(**question, top_k=5, filtered=filtered)
         for answers, expected in zip(found, exact, strict=True):
             assert [a.entity for a in answers] == [a.entity for a in expected]
-            np.testing.assert_allclose(
-                [a.score for a in answers], [a.score for a in expected], rtol=1e-5
-            )
+            assert scores_of(answers) == pytest.approx(scores_of(expected), rel=1e-5)
 
 
 def test_fewer_lists_miss_some_answers_and_the_scores_of_the_others_are_exact(run):
     index, (question, _) = run.build_index(num_probes=8), asked(run)
     found, exact = run.predict(**question, index=index), run.predict(**question)
     shares = []
-    for answers, expected in zip(found, exact, strict=True):
-        scores = {answer.entity: answer.score for answer in expected}
-        common = [answer for answer in answers if answer.entity in scores]
+    for answers, expected in zip(map(scores_of, found), map(scores_of, exact), strict=True):
+        common = {entity: score for entity, score in answers.items() if entity in expected}
         shares.append(len(common) / len(expected))
-        np.testing.assert_allclose(
-            [a.score for a in common], [scores[a.entity] for a in common], rtol=1e-5
-        )
+        assert common == pytest.approx({entity: expected[entity] for entity in common}, rel=1e-5)
     assert 0.3 < np.mean(shares) < 1
 
 

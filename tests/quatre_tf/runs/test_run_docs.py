@@ -1,7 +1,5 @@
 """docs/python.md from top to bottom, and the runs of two more pages, on a shorter training."""
 
-import contextlib
-import io
 import re
 
 import numpy as np
@@ -31,33 +29,30 @@ def short_program(name, flags, log=None):
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory):
-    """Returns the names that the blocks leave behind, and what they print."""
-    folder = tmp_path_factory.mktemp("python")
-    names, printed = {"__name__": "python"}, io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
-        patch.chdir(folder)
+    """Returns the names that the blocks leave behind."""
+    names = {"__name__": "python"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("python"))
         for module in (run, training):
             patch.setattr(module, "run_program", short_program)
         pages = (PYTHON, ROOT / "README.md", ROOT / "docs" / "large_graphs.md")
         for block in (block for page in pages for block in blocks(page, "python")):
             if block.mark == "run by tests/quatre_tf/runs/test_run_docs.py":
                 exec(compile(block.text, str(block), "exec"), names)
-    return names, printed.getvalue()
+    return names
 
 
 def test_shapes_in_comments_hold(executed):
-    names, _ = executed
     shapes = re.findall(r"^(\w+) = .*  # (\[.*\])$", PAGE, re.MULTILINE)
     assert len(shapes) == 4
     for name, shape in shapes:
-        assert str(list(names[name].shape)) == shape
+        assert str(list(executed[name].shape)) == shape
 
 
 def test_the_index_finds_the_answers_of_the_model(executed):
-    names, _ = executed
-    answers = names["run"].predict("Egypt", "official_language", top_k=3, filtered=False)
+    answers = executed["run"].predict("Egypt", "official_language", top_k=3, filtered=False)
     assert [answer.entity for answer in answers] == [
-        *names["run"].graph.entities.names[names["ids"][0]]
+        *executed["run"].graph.entities.names[executed["ids"][0]]
     ]
     expected = [answer.score for answer in answers]
-    np.testing.assert_allclose(names["products"][0], expected, rtol=1e-4)
+    np.testing.assert_allclose(executed["products"][0], expected, rtol=1e-4)
