@@ -79,8 +79,7 @@ class Cluster:
     @property
     def steps(self) -> list[dict[str, Any]]:
         """The records of training so far."""
-        path = self.run_dir / "metrics.jsonl"
-        return [r for r in read_records(path) if r["group"] == "train"] if path.exists() else []
+        return [record for record in _records(self.run_dir) if record["group"] == "train"]
 
     def watch(self) -> Iterator[int]:
         """Yields the number of training records, again and again, while the chief runs."""
@@ -128,10 +127,10 @@ def main() -> None:
     """Measures and prints."""
     folder = pathlib.Path(_FOLDER.value)
     import_tensorflow()
-    cases = [_train(folder / f"servers-{count}", count) for count in (0, *map(int, _SERVERS.value))]
-    counted = measure.in_process(_count, _DATASET.value, _SETTINGS)
     most = int(_SERVERS.value[-1])
     limit = int(_LIMIT.value * 2**30)
+    cases = [_train(folder / f"servers-{count}", count) for count in (0, *map(int, _SERVERS.value))]
+    counted = measure.in_process(_count, _DATASET.value, _SETTINGS)
     record = {
         "benchmark": "clusters",
         "command": measure.command(
@@ -139,7 +138,7 @@ def main() -> None:
         ),
         "cases": cases,
         "counted_bytes": counted,
-        "recovery": _recover(folder / "recovery", most),
+        "recovery": _recover(folder / "recovery", int(_SERVERS.value[0])),
         "limited": [_train(folder / f"limited-{n}", n, limit) for n in (0, most)],
     }
     print(json.dumps(record, indent=2))
@@ -147,21 +146,29 @@ def main() -> None:
 
 
 def _train(run_dir: pathlib.Path, servers: int, limit: int | None = None) -> dict[str, Any]:
-    """Takes the steps and validates once; returns what that took."""
+    """Takes the steps and validates once; returns what that took.
+
+    Only with a limit, a run goes on to its test split and its export.
+    """
     length = [f"--steps_per_epoch={_STEPS.value}", "--epochs=1", "--validate_every=1"]
     with contextlib.closing(Cluster(run_dir, servers, 1, *length, limit=limit)) as cluster:
         first = cluster.wait()
         traffic: list[int] = []
+        validated = 0.0
         for count in cluster.watch():
             if len(traffic) < count:
                 traffic += [_loopback()] * (count - len(traffic))
-        code, steps = cluster.tasks["chief 0"].returncode, cluster.steps
+            if not validated and measure.curve_of(_records(run_dir)):
+                validated = time.perf_counter() - cluster.started
+                if not limit:
+                    break
+        code, steps = cluster.tasks["chief 0"].poll(), cluster.steps
         log = run_dir.with_name(f"{run_dir.name}-chief-0.txt").read_text().strip()
-        found: dict[str, Any] = {"servers": servers, "exit_code": code, "limit_bytes": limit}
+        found: dict[str, Any] = {"servers": servers, "limit_bytes": limit}
         if code:
-            return {**found, "last_line": log.rpartition("\n")[2]}
+            return {**found, "exit_code": code, "last_line": log.rpartition("\n")[2]}
         taken = steps[-1]["step"] - steps[0]["step"]
-        (validation,) = measure.curve_of(read_records(run_dir / "metrics.jsonl"))
+        (validation,) = measure.curve_of(_records(run_dir))
         return {
             **found,
             "seconds_to_first_step": first,
@@ -170,7 +177,8 @@ def _train(run_dir: pathlib.Path, servers: int, limit: int | None = None) -> dic
             "losses": [steps[0]["loss"], steps[-1]["loss"]],
             "validation_mrr": validation["mrr"],
             "validation_mr": validation["mr"],
-            "seconds_in_all": time.perf_counter() - cluster.started,
+            "seconds_to_validation": validated,
+            "seconds_in_all": time.perf_counter() - cluster.started if limit else None,
             "peak_bytes": cluster.peaks,
         }
 
@@ -207,6 +215,11 @@ def _count(dataset: str, settings: dict[str, Any]) -> dict[str, float]:
     counted = [count_batch(batches, step, config, 1) for step in range(5)]
     _, read, written = np.mean(counted, axis=0)
     return {"read": float(read), "written": float(written)}
+
+
+def _records(run_dir: pathlib.Path) -> list[dict[str, Any]]:
+    path = run_dir / "metrics.jsonl"
+    return read_records(path) if path.exists() else []
 
 
 def _loopback() -> int:
