@@ -127,19 +127,23 @@ def main() -> None:
     """Measures and prints."""
     folder = pathlib.Path(_FOLDER.value)
     import_tensorflow()
-    most = int(_SERVERS.value[-1])
+    servers = [int(count) for count in _SERVERS.value]
     limit = int(_LIMIT.value * 2**30)
-    cases = [_train(folder / f"servers-{count}", count) for count in (0, *map(int, _SERVERS.value))]
-    counted = measure.in_process(_count, _DATASET.value, _SETTINGS)
+    free = [_train(folder / f"servers-{count}", count) for count in (0, *servers)]
+    limited = [_train(folder / f"limited-{n}", n, limit) for n in (0, servers[-1])]
     record = {
         "benchmark": "clusters",
         "command": measure.command(
-            "clusters", dataset="DIR", folder="DIR", steps=_STEPS.value, limit_gib=_LIMIT.value
+            "clusters",
+            dataset="DIR",
+            folder="DIR",
+            servers=",".join(_SERVERS.value),
+            steps=_STEPS.value,
+            limit_gib=_LIMIT.value,
         ),
-        "cases": cases,
-        "counted_bytes": counted,
-        "recovery": _recover(folder / "recovery", int(_SERVERS.value[0])),
-        "limited": [_train(folder / f"limited-{n}", n, limit) for n in (0, most)],
+        "cases": free + limited,
+        "counted_bytes": measure.in_process(_count, _DATASET.value, _SETTINGS),
+        "recovery": {"servers": servers[0], **_recover(folder / "recovery", servers[0])},
     }
     print(json.dumps(record, indent=2))
     measure.write_json(_OUTPUT.value, record)

@@ -3,13 +3,13 @@
 If a new Keras changes them, see tests/quatre_tf/test_keras_internals.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from typing import Any, ClassVar, TypeAlias
 
 import tensorflow as tf
 
-# What a layer reads its weights from.
-Store: TypeAlias = Mapping[str, Any]
+# What a layer reads its weights from, and writes them to.
+Store: TypeAlias = MutableMapping[str, Any]
 Gradient: TypeAlias = "tf.Tensor | tf.IndexedSlices"
 
 

@@ -10,7 +10,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.keras_internals import Store
 from quatre_tf.layers.embedding import serialize_initializer
+from quatre_tf.layers.sharded_rows import is_sharded
 from quatre_tf.poincare import keep_in_ball
 from quatre_tf.similarities import DOT, Similarity
 from quatre_tf.sparse_rows import gather_distinct
@@ -232,6 +234,15 @@ class ScoreFunction(keras.layers.Layer):
         del name
         # A clone: a seeded initializer shared by the tables would give them equal values.
         return self.embeddings_initializer.clone()
+
+    def save_own_variables(self, store: Store) -> None:
+        """Writes the weights; Keras cannot read those that are in shards."""
+        weights = self._weights_by_name.values()
+        if not any(is_sharded(weight.value) for weight in weights):
+            super().save_own_variables(store)
+            return
+        for place, weight in enumerate(weights):
+            store[str(place)] = tf.convert_to_tensor(weight.value)
 
     def lookup(self, relation_ids: tf.Tensor) -> list[tf.Tensor]:
         """Returns the raw rows `[batch, floats]` of each table."""

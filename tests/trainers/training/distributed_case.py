@@ -115,8 +115,8 @@ def save_multi_worker(recipes, output):
 
 def save_parameter_server(recipes, output, **options):
     """The case on a cluster whose servers and workers are threads of this process."""
-    # So that the small entity table is sharded, and the smaller ones of the relations are not.
-    strategies._MIN_SHARD_BYTES = 512
+    # So that the small entity table is sharded, and the tables of the relations with it.
+    strategies._MIN_SHARD_BYTES = 64
     cluster = strategies.Cluster.from_environment("parameter_server")
     servers = [
         strategies.make_server(cluster, job, index)
