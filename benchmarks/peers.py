@@ -2,9 +2,9 @@
 
 Usage: python -m benchmarks.peers --peer=pykeen --envs=DIR [--output=FILE.json]
 
-DIR/pykeen or DIR/biggraph is a virtual environment with the library; docs/peers.md has the commands
-that create it, and says what is compared and where the two sides differ. Peer and ours take turns,
-each in its own process on the same cores and never at once; start-up is not timed.
+DIR/pykeen or DIR/biggraph is a virtual environment with the library; benchmarks/README.md has the
+commands that create it, and says what is compared and where the two sides differ. Peer and ours
+take turns, each in its own process on the same cores and never at once; start-up is not timed.
 """
 
 import dataclasses
@@ -111,7 +111,9 @@ def main() -> None:
     peer, envs = flags.FLAGS.peer, user_path(flags.FLAGS.envs).absolute()
     python = envs / peer / "bin" / "python"
     if not python.exists():
-        raise DataError(f"{python} does not exist. docs/peers.md has the commands to create it.")
+        raise DataError(
+            f"{python} does not exist. benchmarks/README.md has the commands to create it."
+        )
     freeze = [str(python), "-m", "pip", "freeze", "--all"]
     versions = subprocess.run(freeze, check=True, capture_output=True, text=True).stdout
     # Inherited by all processes, so a library that counts cores finds as many.
