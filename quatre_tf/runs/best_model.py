@@ -27,6 +27,10 @@ def save_best(model: KGEModel, run_dir: pathlib.Path) -> None:
     path.parent.mkdir(exist_ok=True)
     partial, weights = (path.with_name(f"partial{end}") for end in (".keras", ".weights.h5"))
     try:
+        for file in (partial, weights):
+            _reserve(
+                file, sum(4 * variable.value.shape.num_elements() for variable in model.weights)
+            )
         # `model.save` would write the weights into memory before the archive.
         model.save_weights(weights)
         config = keras.saving.serialize_keras_object(model)
@@ -38,6 +42,12 @@ def save_best(model: KGEModel, run_dir: pathlib.Path) -> None:
     finally:
         for left in (partial, weights):
             left.unlink(missing_ok=True)
+
+
+def _reserve(path: pathlib.Path, num_bytes: int) -> None:
+    """Raises OSError if a file of this size does not fit: a full disk crashes the HDF5 library."""
+    with path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, num_bytes)
 
 
 def load_model(run_dir: pathlib.Path, into: KGEModel | None = None) -> KGEModel:
