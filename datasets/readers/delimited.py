@@ -25,6 +25,8 @@ from quatre_tf.errors import DataError
 
 # What no name may hold, because a line of a split file could not.
 _UNWRITABLE = "[\t\n\r\x00]"
+# Further lines that an error lists.
+_MAX_OTHERS = 20
 # A name may have any length.
 csv.field_size_limit(2**31 - 1)
 
@@ -137,26 +139,44 @@ def _has_row(table: pa.Table, names: list[str]) -> bool:
 
 
 def _parse_slowly(data: bytes, origin: str, layout: Layout, roles: Sequence[str]) -> pa.Table:
-    """Parses line by line; raises the error of the first line that does not fit."""
+    """Parses line by line; raises the error of the first line that does not fit, with others."""
     columns: list[list[str]] = [[] for _ in roles]
+    first_error: DataError | None = None
+    others: list[str] = []
     rows = numbered_rows(_decoded(data, origin), layout.delimiter)
     try:
         for line, fields in itertools.islice(rows, int(layout.header), None):
-            _check_row(fields, layout, roles, f"{origin}:{line}")
+            # A spreadsheet exports empty rows as delimiters alone.
+            if layout.delimiter != "\t" and not any(field.strip() for field in fields):
+                continue
+            try:
+                _check_row(fields, layout, roles, f"{origin}:{line}")
+            except DataError as error:
+                if first_error:
+                    others.append(str(line))
+                first_error = first_error or error
+                if len(others) == _MAX_OTHERS:
+                    break
+                continue
             for column, place in zip(columns, layout.places, strict=True):
                 column.append(fields[place])
     except csv.Error as error:
         raise DataError(f"{origin}: {error}. Look for a quote that is not closed.") from error
+    if first_error:
+        also = f" Also to mend: line {', '.join(others)}." if others else ""
+        raise DataError(f"{first_error}{also}") from first_error
     arrays = [pa.array(column, pa.string()).dictionary_encode() for column in columns]
     return pa.table(arrays, names=list(roles))
 
 
 def _stripped(table: pa.Table) -> pa.Table:
     columns = (column.combine_chunks() for column in table.columns)
-    stripped = [
-        pa.DictionaryArray.from_arrays(c.indices, pc.utf8_trim_whitespace(c.dictionary))
-        for c in columns
-    ]
+    stripped = []
+    for column in columns:
+        # Names that differ in their spaces only become one.
+        names = pc.utf8_trim_whitespace(column.dictionary).dictionary_encode()
+        indices = names.indices.take(column.indices)
+        stripped.append(pa.DictionaryArray.from_arrays(indices, names.dictionary))
     return pa.table(stripped, names=table.column_names)
 
 

@@ -53,6 +53,9 @@ def read(path, content, roles=TRIPLE_ROLES, **known):
         (b'"a, x"\tr\tb\nc\tr\td\n', {}, [('"a, x"', "r", "b"), ABC[1]]),
         (b"a, r, b\nc, r, d\n", {}, [("a", " r", " b"), ("c", " r", " d")]),
         (b"a, r, b \nc, r, d\n", {"strip": True}, ABC),
+        (b"a,r,b\nc,r ,d\n", {"strip": True}, ABC),
+        # A spreadsheet has empty rows.
+        (b"a,r,b\n,,\nc,r,d\n , ,\n", {}, ABC),
         (b"NA,null,-1\nc,r,d\n", {}, [("NA", "null", "-1"), ABC[1]]),
         (b"a,r,b\rc,r,d\r", {}, ABC),
         (b"\n" * 70_000 + b"a,r,b\nc,r,d\n", {}, ABC),
@@ -146,3 +149,8 @@ def test_errors(tmp_path, content, known, message):
     with pytest.raises(DataError, match=message) as error:
         read(tmp_path / "x.csv", content, **known)
     assert "\n" not in str(error.value)
+
+
+def test_further_lines_to_mend_are_listed(tmp_path):
+    with pytest.raises(DataError, match=r"x.csv:2: .*\. Also to mend: line 3, 4, 6\.$"):
+        read(tmp_path / "x.csv", b"a,r,b\nc,,d\nc,r\n,r,d\na,r,b\n,r,d\n")
