@@ -10,7 +10,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from quatre_tf.layers.sharded_rows import shards_of
+from quatre_tf.sharded_rows import shards_of
 from quatre_tf.similarities import root_of_squares
 
 # Points are kept within this norm; at 1 distances are infinite.

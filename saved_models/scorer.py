@@ -13,11 +13,11 @@ from quatre_tf.data.candidate_sets import constraint
 from quatre_tf.data.graph import Graph
 from quatre_tf.layers.pointwise import EnumeratedHeads, enumerating_queries
 from quatre_tf.layers.score_function import Weights
-from quatre_tf.layers.sharded_rows import ShardedRows, shards_of
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.counting import count_better, ranks_from_counts
 from quatre_tf.ranking.entity_lists import RankTargets, Tile
 from quatre_tf.ranking.tiles import CandidateTable, any_sizes, candidate_table, top_k
+from quatre_tf.sharded_rows import ShardedRows, shards_of
 from quatre_tf.similarities import Similarity
 from quatre_tf.validation import check_finite
 from saved_models.calibration import Calibration

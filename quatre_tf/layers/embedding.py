@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 from quatre_tf.keras_internals import Store, unread, unwritten
-from quatre_tf.layers.sharded_rows import Rows, initial_rows, rows_of, shards_of, there
+from quatre_tf.sharded_rows import Rows, initial_rows, rows_of, shards_of, there
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, check_table_dtype
 

@@ -12,8 +12,8 @@ import tensorflow as tf
 
 from quatre_tf.keras_internals import Store
 from quatre_tf.layers.embedding import serialize_initializer
-from quatre_tf.layers.sharded_rows import is_sharded
 from quatre_tf.poincare import keep_in_ball
+from quatre_tf.sharded_rows import is_sharded
 from quatre_tf.similarities import DOT, Similarity
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, check_table_dtype

@@ -32,7 +32,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from quatre_tf.layers.sharded_rows import Rows, gather_rows, num_rows
 from quatre_tf.ranking.entity_lists import (
     RankTargets,
     Tile,
@@ -45,6 +44,7 @@ from quatre_tf.ranking.entity_lists import (
     sum_members,
 )
 from quatre_tf.ranking.tiles import ROW_MULTIPLE, CandidateTable, any_sizes, scan_tiles
+from quatre_tf.sharded_rows import Rows, gather_rows, num_rows
 from quatre_tf.similarities import DOT, Similarity
 from quatre_tf.validation import check_choice, check_positive
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from quatre_tf.layers.sharded_rows import Rows, num_rows, sum_of_squares
 from quatre_tf.ranking.entity_lists import Tile
+from quatre_tf.sharded_rows import Rows, num_rows, sum_of_squares
 from quatre_tf.similarities import Similarity
 
 # On x86 CPUs a product with any number of queries from 16 on was found to be rounded alike, and one

@@ -8,9 +8,9 @@ import tensorflow as tf
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
 from quatre_tf.keras_internals import Gradient
-from quatre_tf.layers.sharded_rows import shards_of
 from quatre_tf.model import KGEModel
 from quatre_tf.runs.best_model import load_model
+from quatre_tf.sharded_rows import shards_of
 from trainers.training.config import TrainConfig
 from trainers.training.trainer import Progress, Trainer
 

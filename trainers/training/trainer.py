@@ -12,11 +12,11 @@ import tensorflow as tf
 from quatre_tf.data.batches import Share
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
-from quatre_tf.layers.sharded_rows import shards_of, there
 from quatre_tf.model import KGEModel
 from quatre_tf.objectives.sampled_logistic import compiled_operation
 from quatre_tf.optimizers import SparseAdagrad, SparseAdam, SparseOptimizer
 from quatre_tf.runs.best_model import load_model, save_best
+from quatre_tf.sharded_rows import shards_of, there
 from trainers.training.config import TrainConfig
 from trainers.training.recipes import RECIPES
 

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from quatre_tf.layers.sharded_rows import initial_rows
+from quatre_tf.sharded_rows import initial_rows
 
 
 @pytest.mark.parametrize("shape", [(1001, 128), (37, 3), (4001, 6)])
