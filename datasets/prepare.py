@@ -47,7 +47,7 @@ _TEST_SHARE = flags.DEFINE_float("test_share", 0.1, "Share of the triples for th
 _SEED = flags.DEFINE_integer("seed", 1, "Seed of the split.")
 _OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace a data set prepared earlier.")
 for _name in ("input", "labels", "delimiter", "columns", "header", "strip", "keep_literals"):
-    place_in_help(_name, "input", is_basic=_name not in ("strip", "keep_literals"))
+    place_in_help(_name, "input", is_basic=_name != "keep_literals")
 for _name in ("split", "valid_share", "test_share", "seed"):
     place_in_help(_name, "split")
 for _name in ("output", "overwrite"):

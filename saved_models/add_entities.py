@@ -61,7 +61,7 @@ def main() -> None:
     from saved_models.calibrating import calibration_of, thresholds_of
     from saved_models.new_entities import add_entities
     from saved_models.scorer import build_scorer
-    from saved_models.versions import export_scorer
+    from saved_models.versions import export_scorer, exported_text
 
     trained = load_run(_RUN_DIR.value)
     triples = np.array([column.to_pylist() for column in columns], object).T
@@ -71,7 +71,8 @@ def main() -> None:
     del trained
     scorer = build_scorer(extended.model, extended.graph, *calibrated)
     print("\n".join(map(printable, _describe(extended, old))))
-    print(f"Exported {export_scorer(scorer, _OUTPUT.value, _VERSION.value)}")
+    version = export_scorer(scorer, _OUTPUT.value, _VERSION.value)
+    print(exported_text(version, extended.graph))
 
 
 def _describe(extended: "Run", old: "Graph") -> Iterator[str]:

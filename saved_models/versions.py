@@ -3,14 +3,16 @@
 import errno
 import os
 import pathlib
+import shlex
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from quatre_tf.atomic_files import partial_folder
+from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
-from quatre_tf.paths import user_path
+from quatre_tf.paths import printable, user_path
 from saved_models.scorer import Outputs, Scorer
 from saved_models.storage import writing
 from saved_models.warm_up import write_warm_up
@@ -47,6 +49,21 @@ def export_scorer(
             write_warm_up(folder)
 
     return publish_version(base_dir, save, version)
+
+
+def example_question(graph: Graph) -> str:
+    """Returns flags of `quatre predict` that ask for the tail of the last train triple."""
+    head, relation, _ = graph.train[-1]
+    names = graph.entities.names[head], graph.relations.names[relation]
+    return "--head={} --relation={}".format(*(shlex.quote(printable(name)) for name in names))
+
+
+def exported_text(version: pathlib.Path, graph: Graph) -> str:
+    """Returns where an export is and the command that asks it."""
+    folder = shlex.quote(str(version.parent))
+    return (
+        f"Exported {version}\nNext: quatre predict --saved_model={folder} {example_question(graph)}"
+    )
 
 
 def signatures(scorer: Scorer) -> dict[str, Any]:

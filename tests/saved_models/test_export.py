@@ -1,5 +1,6 @@
 import pathlib
 import re
+import shlex
 import tempfile
 
 import numpy as np
@@ -95,7 +96,13 @@ def test_program(model, graph, tmp_path):
     assert printed.startswith("error: ")
     assert not out.exists()
     Run(model, graph, run_dir).save()
-    assert commands.run("saved_models.export", *flags) == (0, f"Exported {out / '4'}\n")
+    code, printed = commands.run("saved_models.export", *flags)
+    exported, question = printed.splitlines()
+    assert (code, exported) == (0, f"Exported {out / '4'}")
+    _, _, program, *asked = shlex.split(question)
+    code, printed = commands.run(f"trainers.{program}", *asked)
+    assert code == 0, printed
+    assert "--include_known" in printed
     with load_session(out / "4") as ask:
         fitted = ask("score_triples", head=["日本"], relation=["is a"], tail=["100%"])
     # A calibration is fitted on the way, and moves what the logistic function says.

@@ -182,7 +182,9 @@ def test_program(model, graph, tmp_path):
     # The repeated triple counts once.
     assert printed.startswith("Aland: 2 triples\n")
     assert "Zuid\\x1b[m: 1 triple\n" in printed
-    assert printed.endswith(f"Exported {served / '1'}\n")
+    exported, question = printed.splitlines()[-2:]
+    assert exported == f"Exported {served / '1'}"
+    assert question.startswith(f"Next: quatre predict --saved_model={served} --head=")
     with load_python(served / "1") as ask:
         known = {"head": ["Aland"], "relation": ["borders"], "tail": ["New York"]}
         assert ask("score_triples", **known)["status"].tolist() == [b"OK"]

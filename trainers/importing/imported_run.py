@@ -19,6 +19,7 @@ from quatre_tf.errors import ConfigError, DataError
 from quatre_tf.layers.registry import score_function_class
 from quatre_tf.model import KGEModel
 from quatre_tf.runs.best_model import save_best
+from saved_models.versions import example_question
 from trainers.importing import npz_files, openke_files
 from trainers.importing.openke_tables import embeddings_of
 from trainers.training import presets
@@ -46,11 +47,6 @@ class Imported:
     def describe(self) -> str:
         """Returns what was imported and the commands that go on from it."""
         graph, run_dir = self.graph, shlex.quote(str(self.run_dir))
-        head, relation, _ = graph.test[0]
-        question = (
-            f"--head={shlex.quote(graph.entities.names[head])} "
-            f"--relation={shlex.quote(graph.relations.names[relation])}"
-        )
         return (
             f"Imported {self.config.model}, embedding_dim {self.config.embedding_dim}: "
             f"{graph.num_entities:,} entities and {graph.num_relations:,} relations, "
@@ -58,7 +54,7 @@ class Imported:
             f"Run directory: {self.run_dir}\n\n"
             "Next:\n"
             f"  quatre evaluate --run_dir={run_dir}\n"
-            f"  quatre predict --run_dir={run_dir} {question}\n"
+            f"  quatre predict --run_dir={run_dir} {example_question(graph)}\n"
             f"  quatre export --run_dir={run_dir} --output={run_dir}/saved_model"
         )
 

@@ -11,7 +11,7 @@ from datasets.triples import COLUMNS
 from quatre_tf.errors import DataError, UnknownNameError
 from saved_models.tables import read_names
 from trainers.prediction.formats import Block, Report
-from trainers.prediction.predicting import PROBABILITIES, Options
+from trainers.prediction.predicting import Options
 from trainers.prediction.questions import ASKED, open_end
 
 _OUTPUTS = {
@@ -46,7 +46,7 @@ def report_exported(
             title = f"({', '.join(name or ASKED for name in fields)})" if titles else ""
             yield Block(title, dict(zip(COLUMNS, fields, strict=True)), rows)
 
-    return Report(_COLUMNS, blocks(), PROBABILITIES["even_odds"])
+    return Report(_COLUMNS, blocks(), options.note(calibrated=True, num_entities=0))
 
 
 def _newest(folder: pathlib.Path) -> pathlib.Path:

@@ -41,7 +41,7 @@ class Report:
     Attributes:
         columns: The names of all cells, in order: the header of CSV.
         blocks: The rest; may be computed as it is written.
-        note: The first line of the text for people; "" for none.
+        note: The first lines of the text for people; "" for none.
     """
 
     columns: Sequence[str]

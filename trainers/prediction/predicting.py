@@ -29,6 +29,9 @@ PROBABILITIES = {
 }
 
 
+_LEFT_OUT = "Known facts are left out; --include_known shows them."
+
+
 @dataclasses.dataclass(frozen=True)
 class Options:
     """What to answer.
@@ -46,6 +49,11 @@ class Options:
     candidates: str = "all"
     explain: int = 0
     probability: str = "even_odds"
+
+    def note(self, calibrated: bool, num_entities: int) -> str:
+        """Returns what people should know about the answers."""
+        notes = [PROBABILITIES[self.probability].format(num_entities)] if calibrated else []
+        return "\n".join(notes if self.include_known else [*notes, _LEFT_OUT])
 
 
 @dataclasses.dataclass(frozen=True)

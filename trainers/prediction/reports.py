@@ -50,7 +50,7 @@ def report_answers(
             rows = [_answer_row(*ranked, entities) for ranked in enumerate(answers, start=1)]
             yield Block(_title(question, entities) if titles else "", asked, rows)
 
-    note = _note(trained, options) if predictor.calibrated else ""
+    note = options.note(predictor.calibrated, trained.graph.num_entities)
     return Report(_columns(_ANSWER, predictor.calibrated, options), blocks(), note)
 
 
@@ -80,7 +80,7 @@ def report_missing(trained: Run, relation: str, options: Options) -> Report:
         for row, because in zip(rows, explained, strict=True):
             row["because"] = [_known_row(fact, reader.entities) for fact in because]
     columns = _columns(_MISSING, calibrated, options)
-    note = _note(trained, options) if calibrated else ""
+    note = PROBABILITIES[options.probability].format(graph.num_entities) if calibrated else ""
     return Report(columns, [Block("", {"relation": relation}, rows)], note)
 
 
@@ -95,10 +95,6 @@ def _probabilities(trained: Run, found: RankedFacts, options: Options) -> list[f
         return []
     scores = tf.constant(found.scores)
     return calibration.probabilities(scores, tf.constant(relations)).numpy().tolist()
-
-
-def _note(trained: Run, options: Options) -> str:
-    return PROBABILITIES[options.probability].format(trained.graph.num_entities)
 
 
 def _columns(names: Sequence[str], calibrated: bool, options: Options) -> list[str]:

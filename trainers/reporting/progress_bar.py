@@ -30,10 +30,9 @@ class TrainingBar:
             smoothing=0.05,
             bar_format="{desc}{percentage:3.0f}%|{bar}| {elapsed}, {remaining} left",
         )
-        self._last_step, self._first_step, self._step = last_step, step, step
-        self._start = time.monotonic()
-        # The first calls include compilation, so their rate is far too low.
-        self._next_line = self._start + _FIRST_LOG_SECONDS
+        self._step = step
+        self._timed_from: tuple[int, float] | None = None
+        self._next_line = time.monotonic() + _FIRST_LOG_SECONDS
 
     def __enter__(self) -> "TrainingBar":
         return self
@@ -46,20 +45,21 @@ class TrainingBar:
     ) -> None:
         """Shows that `num_steps` more of `last_step` steps are done; `rate` is triples a second."""
         self._step += num_steps
-        self._last_step = self._bar.total = last_step
+        self._bar.total = last_step
         text = f"{epoch:.1f}  loss {loss:.4f}  {rate:,.0f} triples/s"
         self._bar.set_description_str(f"epoch {text}  ", refresh=False)
         self._bar.update(num_steps)
-        if self._bar.disable and time.monotonic() >= self._next_line:
+        if self._timed_from is None:
+            # The first call includes compilation, so its rate is far too low.
+            self._timed_from = self._step, time.monotonic()
+        elif self._bar.disable and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + _LOG_SECONDS
-            self.write(f"epoch {text}  remaining {self._remaining()}")
+            first_step, start = self._timed_from
+            seconds_per_step = (time.monotonic() - start) / (self._step - first_step)
+            remaining = formatting.duration(seconds_per_step * (last_step - self._step))
+            self.write(f"epoch {text}  remaining {remaining}")
 
     def write(self, line: str) -> None:
         """Prints a line above the bar."""
         tqdm.tqdm.write(line, file=sys.stdout)
         sys.stdout.flush()
-
-    def _remaining(self) -> str:
-        elapsed = time.monotonic() - self._start
-        rate = (self._step - self._first_step) / max(elapsed, 1e-9)
-        return formatting.duration((self._last_step - self._step) / max(rate, 1e-9))

@@ -90,6 +90,11 @@ def test_answers_as_tables(trained, capsys):
     ]
 
 
+def test_answers_say_that_known_ones_are_left_out(trained, capsys):
+    out = written(capsys, report_answers(trained, QUESTIONS, Options(2), False), "table")
+    assert "Known facts are left out; --include_known shows them." in out.splitlines()[:2]
+
+
 def test_probabilities_of_answers(trained, capsys):
     options = Options(6, include_known=True, probability="answer")
     out = written(capsys, report_answers(trained, QUESTIONS[1:], options, False), "table")
