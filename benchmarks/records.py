@@ -46,8 +46,8 @@ _HEAD = """# Records
 
 `python -m benchmarks.records` writes this page from the JSON files in [results](results), which
 hold the settings, validation curve, test metrics and machine of each run. The test split was ranked
-once per run, with the weights that had the best validation metric and realistic ties. Times are
-wall time and include validation.
+once per run, with the best weights on validation and realistic ties. Times are wall time and
+include validation. Both runs of `paper` were stopped early.
 """
 
 

@@ -158,12 +158,12 @@ class Client:
         return [Classification(**row) for row in rows]
 
     def rank_tails(self, triples: Iterable[tuple[str, str, str]]) -> list[Rank]:
-        """Returns the rank of the tail of each triple among the tails that are not known."""
+        """Returns the filtered rank of the tail of each triple."""
         rows = self._ask_triples("rank_tails", triples, {"rank": _is_rank})
         return [Rank(**row) for row in rows]
 
     def rank_heads(self, triples: Iterable[tuple[str, str, str]]) -> list[Rank]:
-        """Returns the rank of the head of each triple among the heads that are not known."""
+        """Returns the filtered rank of the head of each triple."""
         rows = self._ask_triples("rank_heads", triples, {"rank": _is_rank})
         return [Rank(**row) for row in rows]
 

@@ -21,7 +21,7 @@ _STRUCTURES = ("fb15k237", "fb15k", "wn18rr", "wn18")
 # The regularizers of the recipes with queries. They add up.
 REGULARIZERS = ("n3", "dura")
 # N3 of 0.5 drives a model to zero on WN18RR; too little of it overfits.
-_WEIGHTS = dict.fromkeys(_QUERIES, LogUniform(0.003, 0.3))
+_WEIGHTS = dict.fromkeys(_SOFTMAX, LogUniform(0.003, 0.3))
 _ADAM_RATES = (0.0003, 0.001, 0.003)
 # Far beyond any use, and within 32 bits for the size of a tensor.
 _MAX_ROWS = 2**24
