@@ -1,10 +1,12 @@
 """Trains on parameter servers of this machine, and measures what each process and step takes.
 
 Usage: python -m benchmarks.clusters --dataset=FOLDER --folder=DIR [--servers=2,4] [--output=FILE]
+       python -m benchmarks.clusters --dataset=FOLDER --folder=DIR --embedding_dim=512 --limit_gib=9
+       python -m benchmarks.clusters --dataset=FOLDER --folder=DIR --recovery
 
 The same steps are taken in one process and by a worker with servers. Their traffic is what loopback
-carries, beside what `benchmarks.distributed` counts. Then a worker and a server are killed, and at
-last every process gets less address space than the whole table needs.
+carries, beside what `benchmarks.distributed` counts. With --limit_gib, every process gets less
+address space than the whole table needs. With --recovery, a worker and a server are killed.
 """
 
 import contextlib
@@ -32,9 +34,11 @@ _DATASET = flags.DEFINE_string("dataset", None, "A prepared folder, or a name.",
 _FOLDER = flags.DEFINE_string("folder", None, "Where to work: a new folder.", required=True)
 _SERVERS = flags.DEFINE_list("servers", ["2", "4"], "Numbers of servers.")
 _STEPS = flags.DEFINE_integer("steps", 200, "Steps to take before a validation.", 1)
-_LIMIT = flags.DEFINE_float("limit_gib", 10.0, "Address space of a process in the last case.")
+_DIM = flags.DEFINE_integer("embedding_dim", 32, "Size of the model.", 1)
+_LIMIT = flags.DEFINE_float("limit_gib", None, "Address space of each process.")
+_RECOVERY = flags.DEFINE_bool("recovery", False, "Kill a worker and a server, and resume.")
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
-_SETTINGS = {"embedding_dim": 32, "num_candidates": 4096, "n3": 0.02}
+_SETTINGS = {"num_candidates": 4096, "n3": 0.02}
 # A run that is killed.
 _ENDLESS = ("--epochs=1000", "--validate_every=1000")
 _POLL_SECONDS = 0.02
@@ -68,7 +72,7 @@ class Cluster:
         tasks = [(job, index) for job, count in counts.items() for index in range(count)]
         self._arguments = [
             *(f"--run_dir={run_dir}", f"--dataset={_DATASET.value}", "--recipe=sampled"),
-            *(f"--{name}={value}" for name, value in _SETTINGS.items()),
+            *(f"--{name}={value}" for name, value in _settings().items()),
             *(["--strategy=parameter_server"] if servers else []),
             *arguments,
         ]
@@ -128,25 +132,25 @@ def main() -> None:
     folder = pathlib.Path(_FOLDER.value)
     import_tensorflow()
     servers = [int(count) for count in _SERVERS.value]
-    limit = int(_LIMIT.value * 2**30)
-    free = [_train(folder / f"servers-{count}", count) for count in (0, *servers)]
-    limited = [_train(folder / f"limited-{n}", n, limit) for n in (0, servers[-1])]
-    record = {
-        "benchmark": "clusters",
-        "command": measure.command(
-            "clusters",
-            dataset="DIR",
-            folder="DIR",
-            servers=",".join(_SERVERS.value),
-            steps=_STEPS.value,
-            limit_gib=_LIMIT.value,
-        ),
-        "cases": free + limited,
-        "counted_bytes": measure.in_process(_count, _DATASET.value, _SETTINGS),
-        "recovery": {"servers": servers[0], **_recover(folder / "recovery", servers[0])},
-    }
+    given = {"servers": ",".join(_SERVERS.value), "embedding_dim": _DIM.value}
+    record: dict[str, Any] = {"benchmark": "clusters"}
+    if _RECOVERY.value:
+        given["recovery"] = True
+        record["recovery"] = [
+            {"servers": count, **_recover(folder / f"recovery-{count}", count)} for count in servers
+        ]
+    else:
+        given |= {"steps": _STEPS.value, "limit_gib": _LIMIT.value}
+        limit = int(_LIMIT.value * 2**30) if _LIMIT.value else None
+        record["cases"] = [_train(folder / f"servers-{n}", n, limit) for n in (0, *servers)]
+        record["counted_bytes"] = measure.in_process(_count, _DATASET.value, _settings())
+    record["command"] = measure.command("clusters", dataset="DIR", folder="DIR", **given)
     print(json.dumps(record, indent=2))
     measure.write_json(_OUTPUT.value, record)
+
+
+def _settings() -> dict[str, Any]:
+    return {"embedding_dim": _DIM.value, **_SETTINGS}
 
 
 def _train(run_dir: pathlib.Path, servers: int, limit: int | None = None) -> dict[str, Any]:
