@@ -48,7 +48,7 @@ class ShardedRows:
 
     def gather(self, ids: tf.Tensor) -> tf.Tensor:
         """Returns the rows `[..., width]` of ids."""
-        return tf.nn.embedding_lookup(self._table, ids)
+        return lookup_rows(self._table, ids)
 
 
 Rows: TypeAlias = "tf.Tensor | ShardedRows"
@@ -57,6 +57,15 @@ Rows: TypeAlias = "tf.Tensor | ShardedRows"
 def rows_of(table: Any) -> Rows:
     """Returns the rows of a variable `[num_rows, width]`, wherever they are."""
     return ShardedRows(table) if is_sharded(table) else tf.convert_to_tensor(table)
+
+
+def lookup_rows(table: Any, ids: tf.Tensor) -> tf.Tensor:
+    """Returns the rows `[..., width]` of ids in a variable, wherever they are."""
+    if is_sharded(table) and tf.executing_eagerly():
+        # Operations called one by one read all rows of the servers.
+        lookup = tf.function(lambda ids: tf.nn.embedding_lookup(table, ids), autograph=False)
+        return lookup(ids)
+    return tf.nn.embedding_lookup(table, ids)
 
 
 def num_rows(rows: Rows) -> tf.Tensor:

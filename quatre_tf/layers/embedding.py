@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 from quatre_tf.keras_internals import Store, unread, unwritten
-from quatre_tf.sharded_rows import Rows, initial_rows, rows_of, shards_of, there
+from quatre_tf.sharded_rows import Rows, initial_rows, lookup_rows, rows_of, shards_of, there
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, check_table_dtype
 
@@ -115,8 +115,10 @@ class Embedding(keras.layers.Layer):
     def save_own_variables(self, store: Store) -> None:
         """Writes the table in pieces; Keras would copy it."""
         rows = unwritten(store, "0", self._shape, self.embeddings.dtype)
+        # Traced once for all pieces (`lookup_rows`).
+        read = tf.function(self.lookup, [tf.TensorSpec([None], tf.int32)], autograph=False)
         for start, stop in self._pieces():
-            rows[start:stop] = self.lookup(tf.range(start, stop)).numpy()
+            rows[start:stop] = read(tf.range(start, stop)).numpy()
 
     def _pieces(self) -> Iterator[tuple[int, int]]:
         at_once = max(1, _FLOATS_AT_ONCE // self._shape[1])
@@ -154,7 +156,7 @@ class Embedding(keras.layers.Layer):
         `tf.nn.embedding_lookup` on the raw variable: `keras.ops.take` and `tf.gather` on a Keras
         variable copy the whole table at every step.
         """
-        return tf.nn.embedding_lookup(self.embeddings.value, ids)
+        return lookup_rows(self.embeddings.value, ids)
 
     def call(self, ids: tf.Tensor) -> tf.Tensor:
         """Returns `[..., components, embedding_dim]` in the compute dtype for ids `[...]`."""

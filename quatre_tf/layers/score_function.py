@@ -13,7 +13,7 @@ import tensorflow as tf
 from quatre_tf.keras_internals import Store
 from quatre_tf.layers.embedding import serialize_initializer
 from quatre_tf.poincare import keep_in_ball
-from quatre_tf.sharded_rows import is_sharded
+from quatre_tf.sharded_rows import is_sharded, lookup_rows
 from quatre_tf.similarities import DOT, Similarity
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, check_table_dtype
@@ -248,7 +248,7 @@ class ScoreFunction(keras.layers.Layer):
         """Returns the raw rows `[batch, floats]` of each table."""
         # Of the raw variable: `tf.gather` on a Keras variable copies the whole table.
         return [
-            tf.nn.embedding_lookup(self._weights_by_name[name].value, relation_ids)
+            lookup_rows(self._weights_by_name[name].value, relation_ids)
             for name in self.relation_tables()
         ]
 

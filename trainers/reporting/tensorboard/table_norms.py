@@ -10,6 +10,7 @@ from quatre_tf.layers.relation_rotations import RelationRotations
 from quatre_tf.model import KGEModel
 from quatre_tf.objectives.regularizers import squared_moduli
 from quatre_tf.quaternion import as_quaternions
+from quatre_tf.sharded_rows import is_sharded, lookup_rows, rows_of, sum_of_squares
 
 # Floats gathered at once: 32 MiB.
 _FLOATS_AT_ONCE = 1 << 23
@@ -32,7 +33,7 @@ class Table(NamedTuple):
 
     def rows(self, ids: tf.Tensor) -> tf.Tensor:
         """Returns the rows `[k, width]` of ids `[k]`."""
-        return tf.nn.embedding_lookup(self.variable, ids)
+        return lookup_rows(self.variable, ids)
 
 
 def tables_of(model: KGEModel) -> list[Table]:
@@ -52,6 +53,8 @@ def tables_of(model: KGEModel) -> list[Table]:
 
 def frobenius_norm(table: Table) -> float:
     """Returns the root of the sum of squares, read once and never copied as a whole."""
+    if is_sharded(table.variable):
+        return math.sqrt(sum_of_squares(rows_of(table.variable)))
     count, width = table.variable.shape
     rows = max(1, _FLOATS_AT_ONCE // width)
     squares = 0.0
