@@ -30,6 +30,7 @@ from trainers.reporting.training_log import read_records
 _FOLDER = flags.DEFINE_string("folder", None, "Where to work: a new folder.", required=True)
 _ENTITIES = flags.DEFINE_integer("entities", 4_600_000, "Number of entities.", 460_000)
 _EPOCHS = flags.DEFINE_integer("epochs", 1, "Length of the training.", 1)
+_STEPS = flags.DEFINE_integer("steps_per_epoch", 0, "Steps of an epoch; 0: all queries.", 0)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write, and with .md, the page.")
 # As Wikidata5M has them.
 _RELATIONS = 822
@@ -59,7 +60,8 @@ def main() -> None:
     run, prepared, served = folder / "run", folder / "prepared", folder / "served"
     (graph,) = _once(folder, "graph", lambda: [measure.in_process(_plant, folder, _ENTITIES.value)])
     training = [f"--dataset={prepared}", f"--run_dir={run}", *_TRAINING]
-    training += [f"--epochs={_EPOCHS.value}", "--validate_every=1"]
+    length = {"epochs": _EPOCHS.value, "steps_per_epoch": _STEPS.value}
+    training += [*(f"--{name}={value}" for name, value in length.items()), "--validate_every=1"]
     first_step = run / "metrics.jsonl"
     table = folder / "embeddings.parquet"
     new = [f"--triples={folder / 'new.tsv'}", f"--output={served}"]
@@ -90,9 +92,7 @@ def main() -> None:
     reached = [p["seconds"] for p in curve if p["mrr"] >= _SHARE_OF_BEST * graph["best_mrr"]]
     record = {
         "benchmark": "rehearsal",
-        "command": measure.command(
-            "rehearsal", folder="DIR", entities=_ENTITIES.value, epochs=_EPOCHS.value
-        ),
+        "command": measure.command("rehearsal", folder="DIR", entities=_ENTITIES.value, **length),
         "graph": graph,
         "legs": legs,
         "validation": curve,
