@@ -1,15 +1,11 @@
 """The inner loop with parameter servers: sharded tables, asynchronous steps of workers."""
 
-import pathlib
-
 import numpy as np
 import tensorflow as tf
 
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
 from quatre_tf.keras_internals import Gradient
-from quatre_tf.model import KGEModel
-from quatre_tf.runs.best_model import load_model
 from quatre_tf.sharded_rows import shards_of
 from trainers.training.config import TrainConfig
 from trainers.training.trainer import Progress, Trainer
@@ -41,10 +37,6 @@ class ServerTrainer(Trainer):
             )
         super().__init__(config, graph, strategy)
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
-
-    def best_model(self, run_dir: pathlib.Path) -> KGEModel:
-        """Reads the best weights into the tables on the servers."""
-        return load_model(run_dir, into=self.model)
 
     @property
     def _shards(self) -> list[list[tf.Variable]]:

@@ -82,9 +82,8 @@ class Trainer:
         save_best(self.model, run_dir)
 
     def best_model(self, run_dir: pathlib.Path) -> KGEModel:
-        """Returns the best model of a run, in the scope of the strategy."""
-        with self._strategy.scope():
-            return load_model(run_dir)
+        """Returns the trained model with the best weights of a run: one copy of the tables."""
+        return load_model(run_dir, into=self.model)
 
     @property
     def has_compiled_step(self) -> bool:
