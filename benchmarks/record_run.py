@@ -4,7 +4,8 @@ Usage: python -m benchmarks.record_run --run_dir=DIR --output=FILE.json [--evalu
 
 The test figures are those of the run's test_metrics.json, or of the file that
 `quatre evaluate --split=test --output` wrote for a run that was stopped before its end. The
-machine is the one that records: record where it was trained.
+machine is the one that records: record where it was trained. If the data set has checked false
+triples, the test split is also classified.
 """
 
 import dataclasses
@@ -51,12 +52,14 @@ def record_of(run_dir: pathlib.Path, evaluation: pathlib.Path) -> dict[str, Any]
     test = Results.load(evaluation)
     if test.split != "test":
         raise ConfigError(f"{evaluation} is of the {test.split} split. Expected the test split.")
-    expected = (config.tie_policy, len(Graph.load(run_dir / GRAPH).test))
+    graph = Graph.load(run_dir / GRAPH)
+    expected = (config.tie_policy, len(graph.test))
     if (test.tie_policy, test.num_triples) != expected:
         raise ConfigError(
             f"{evaluation} has {test.num_triples:,} triples and {test.tie_policy} ties."
             f" Expected {expected[1]:,} and {expected[0]} of this run."
         )
+    classified = {"classification": _classify(run_dir)} if "test" in graph.negatives else {}
     return {
         "dataset": config.dataset,
         "recipe": config.recipe,
@@ -74,7 +77,19 @@ def record_of(run_dir: pathlib.Path, evaluation: pathlib.Path) -> dict[str, Any]
                 name: {"both": test.metrics(candidates=name)} for name in test.candidates
             },
         },
+        **classified,
     }
+
+
+def _classify(run_dir: pathlib.Path) -> dict[str, dict[str, Any]]:
+    """Returns value and interval of each figure of the test split as a whole."""
+    import_tensorflow()
+    from quatre_tf.classification.evaluating import evaluate_classification
+    from quatre_tf.runs.run import load_run
+
+    run = load_run(run_dir)
+    rows = evaluate_classification(run.model, run.graph).select(group_by="")
+    return {row.metric: {"value": row.value, "low": row.low, "high": row.high} for row in rows}
 
 
 if __name__ == "__main__":

@@ -135,6 +135,15 @@ _QUATERNIONS: dict[str, dict[str, dict[str, Any]]] = {
             "epochs": 14,
             "validate_every": 7,
         },
+        "codex-m": {
+            "embedding_dim": 512,
+            "batch_size": 250,
+            "num_candidates": 8192,
+            "n3": 0.015,
+            "relation_prediction": 0.05,
+            "epochs": 24,
+            "validate_every": 6,
+        },
     },
 }
 _FB15K237 = {
@@ -184,6 +193,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             }
         }
     },
+    "stranse": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}}},
     "murp": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 40, "validate_every": 10}}},
     "conve": {
         "sampled": {
