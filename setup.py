@@ -12,7 +12,7 @@ from setuptools import find_packages, setup
 
 ROOT = pathlib.Path(__file__).parent
 VERSION = re.search(
-    r'^__version__ = "(.+)"$', (ROOT / "quatre_tf" / "version.py").read_text(), re.MULTILINE
+    r'^__version__ = "(.+)"$', (ROOT / "quatre_tf" / "__init__.py").read_text(), re.MULTILINE
 ).group(1)
 
 # By the name in the wheel: the folder in the checkout.

@@ -7,8 +7,6 @@ Names are resolved at first use, so that code which needs only NumPy does not im
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from quatre_tf.version import __version__
-
 if TYPE_CHECKING:
     from quatre_tf.callbacks import FilteredRanking
     from quatre_tf.data.batches import labelled_triples
@@ -28,6 +26,8 @@ if TYPE_CHECKING:
     from quatre_tf.ranking.results import METRICS, Results, Row
     from quatre_tf.runs.run import Run, load_run
     from quatre_tf.runs.training import train
+
+__version__ = "0.2.0"
 
 _MODULES = {
     "CANDIDATE_SETS": "quatre_tf.data.candidate_sets",

@@ -8,10 +8,10 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.layers.embedding import Embedding, serialize_initializer
-from quatre_tf.layers.poincare import keep_in_ball
 from quatre_tf.layers.pointwise import EnumeratedHeads, enumerating_queries
 from quatre_tf.layers.registry import make_score_function, score_function_class
 from quatre_tf.layers.score_function import ScoreFunction
+from quatre_tf.poincare import keep_in_ball
 from quatre_tf.similarities import Similarity
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, describe

@@ -5,13 +5,13 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from quatre_tf import poincare
 from quatre_tf.keras_internals import (
     Gradient,
     SummedGradients,
     SummedGradientsAdagrad,
     SummedGradientsAdam,
 )
-from quatre_tf.layers import poincare
 from quatre_tf.sparse_rows import sum_duplicates
 
 # Points near the edge of a ball keep their distance from it.
@@ -25,9 +25,9 @@ class SparseOptimizer(SummedGradients):
     the sum of its parts, as if the gradient were dense), and only the rows given are read and
     written. Stock Keras optimizers treat duplicates one by one, or pass over the whole table.
 
-    Points of a Poincare ball (`quatre_tf.layers.poincare.keep_in_ball`) move along geodesics: the
-    gradient g of a point p counts as `g (1 - |p|^2) / 2`, its square as the squared norm of that in
-    every column, and the exponential map takes the step. Means of gradients are not transported.
+    Points of a Poincare ball (`quatre_tf.poincare.keep_in_ball`) move along geodesics: the gradient
+    g of a point p counts as `g (1 - |p|^2) / 2`, its square as the squared norm of that in every
+    column, and the exponential map takes the step. Means of gradients are not transported.
 
     Gradients are summed over the replicas of the distribution strategy first; `global_clipnorm`
     then clips the norm of that sum, so that the result does not depend on the number of replicas.

@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from quatre_tf.version import __version__
+from quatre_tf import __version__
 from tests.documents import ROOT
 
 PACKAGES = ("quatre_tf", "datasets", "saved_models", "trainers")

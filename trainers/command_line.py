@@ -13,7 +13,7 @@ import runpy
 import sys
 from typing import Any
 
-from quatre_tf.version import __version__
+from quatre_tf import __version__
 
 # By topic, in the order of the overview: the module of each program.
 PROGRAMS = {

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from quatre_tf.layers import poincare
+from quatre_tf import poincare
 from quatre_tf.layers.pointwise import Pointwise, PointwiseScore
 from quatre_tf.similarities import root
 

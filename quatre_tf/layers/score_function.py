@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from quatre_tf.keras_internals import Store
 from quatre_tf.layers.embedding import serialize_initializer
-from quatre_tf.layers.poincare import keep_in_ball
+from quatre_tf.poincare import keep_in_ball
 from quatre_tf.sharded_rows import is_sharded, lookup_rows
 from quatre_tf.similarities import DOT, Similarity
 from quatre_tf.sparse_rows import gather_distinct
