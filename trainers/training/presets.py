@@ -193,6 +193,16 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             }
         }
     },
+    "transr": {
+        "sampled": {
+            "wn18rr": {
+                **_DISTANCE,
+                "embedding_dim": 100,
+                "learning_rate": 0.2,
+                "num_candidates": 4096,
+            }
+        }
+    },
     "stranse": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}}},
     "murp": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 40, "validate_every": 10}}},
     "conve": {
