@@ -59,7 +59,9 @@ def record_of(run_dir: pathlib.Path, evaluation: pathlib.Path) -> dict[str, Any]
             f"{evaluation} has {test.num_triples:,} triples and {test.tie_policy} ties."
             f" Expected {expected[1]:,} and {expected[0]} of this run."
         )
-    classified = {"classification": _classify(run_dir)} if "test" in graph.negatives else {}
+    # Otherwise they would be drawn, and easier to recognize.
+    has_checked = {"valid", "test"} <= graph.negatives.keys()
+    classified = {"classification": _classify(run_dir)} if has_checked else {}
     return {
         "dataset": config.dataset,
         "recipe": config.recipe,
