@@ -6,8 +6,67 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from quatre_tf.layers.pointwise import PointwiseScore
+from quatre_tf.layers.pointwise import Pointwise, PointwiseScore
 from quatre_tf.validation import check_positive
+
+# Features that are added in one pass over a tile: the sum is written once for all of them.
+_UNROLLED = 16
+
+
+class FeatureMaps(Pointwise):
+    """Scores of ConvKB, feature by feature: memory holds one sum for each pair.
+
+    Feature k = f d + j is component j of filter f. All but the product with the candidate's
+    component is computed once for each query.
+
+    Args:
+        function: The score function; only its pure functions are used.
+    """
+
+    def __init__(self, function: "ConvKB"):
+        super().__init__(function.scores, function.entity_width)
+        self._function = function
+
+    @tf.function(jit_compile=True, autograph=False)
+    def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+        """Returns the scores of all pairs."""
+        return self.portable_tile(rows, queries)
+
+    def portable_tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+        """Returns `tile` by standard operations."""
+        dim, num_filters = self._width, self._function.num_filters
+        given, is_head = queries[:, :dim], queries[:, -1:] > 0.5
+        relations, filters, biases, weights = self._function.unfold(queries[:, dim:-1])
+        of_head, of_relation, of_tail = tf.unstack(filters, axis=-1)
+        slopes = tf.transpose(tf.where(is_head, of_head, of_tail))
+        fixed = (
+            tf.where(is_head, of_tail, of_head)[..., tf.newaxis] * given[:, tf.newaxis]
+            + of_relation[..., tf.newaxis] * relations[:, tf.newaxis]
+            + biases[..., tf.newaxis]
+        )
+        # Padding has the weight 0.
+        padding = [[0, -num_filters * dim % _UNROLLED]]
+        fixed = tf.pad(
+            tf.reshape(tf.transpose(fixed, [1, 2, 0]), [num_filters * dim, -1]), [*padding, [0, 0]]
+        )
+        # All queries carry the same weights.
+        weights, components = tf.pad(weights[0], padding), tf.transpose(rows)
+
+        def add(start: tf.Tensor, sums: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            for k in range(_UNROLLED):
+                feature = start + k
+                slope = slopes[tf.minimum(feature // dim, num_filters - 1)]
+                candidates = components[feature % dim][:, tf.newaxis]
+                sums += weights[feature] * tf.nn.relu(slope * candidates + fixed[feature])
+            return start + _UNROLLED, sums
+
+        _, sums = tf.while_loop(
+            lambda start, _: start < num_filters * dim,
+            add,
+            (tf.constant(0), tf.zeros([tf.shape(rows)[0], tf.shape(queries)[0]], rows.dtype)),
+            parallel_iterations=1,
+        )
+        return sums
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
@@ -32,6 +91,7 @@ class ConvKB(PointwiseScore):
     ):
         super().__init__(num_relations, embedding_dim, **kwargs)
         self.num_filters = check_positive("num_filters", num_filters)
+        self.similarity = FeatureMaps(self)
 
     @classmethod
     def options_of(cls, tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,19 +107,20 @@ class ConvKB(PointwiseScore):
         }
 
     def scores(self, heads: tf.Tensor, folded: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
-        """Returns the weighted sum of the feature maps `[batch, k, filters, dim]`."""
+        """Returns the weighted sum of the feature maps `[filters * dim, batch * k]`."""
         relations, filters, biases, weights = self.unfold(folded)
-        # [batch, 1, filters, 1]
-        of_head, of_relation, of_tail = tf.split(filters[:, tf.newaxis], 3, axis=-1)
-        fixed = (
-            of_relation * relations[:, tf.newaxis, tf.newaxis]
-            + biases[:, tf.newaxis, :, tf.newaxis]
+        shape = tf.broadcast_dynamic_shape(tf.shape(heads), tf.shape(tails))
+        rows = [
+            tf.broadcast_to(row, shape)
+            for row in (heads, relations[:, tf.newaxis], tails, tf.ones_like(heads))
+        ]
+        # All queries carry the same filters and weights: [filters, 4] times [4, dim * pairs].
+        inputs = tf.reshape(tf.transpose(tf.stack(rows), [0, 3, 1, 2]), [4, -1])
+        kernel = tf.concat([filters[0], biases[0, :, tf.newaxis]], axis=1)
+        maps = tf.reshape(
+            tf.nn.relu(tf.linalg.matmul(kernel, inputs)), [weights.shape[-1], shape[0] * shape[1]]
         )
-        maps = tf.nn.relu(
-            of_head * heads[:, :, tf.newaxis] + fixed + of_tail * tails[:, :, tf.newaxis]
-        )
-        flat = tf.reshape(maps, [tf.shape(maps)[0], -1, weights.shape[-1]])
-        return tf.linalg.matvec(flat, weights)
+        return tf.reshape(tf.linalg.matvec(maps, weights[0], transpose_a=True), shape[:2])
 
     def get_config(self) -> dict:
         """Returns the constructor's arguments."""

@@ -40,9 +40,14 @@ class Pointwise(Similarity):
         return tf.reshape(self._scores(flat_queries, flat_rows), tf.shape(rows)[:-1])
 
     def pairs_of_sides(self, queries: tf.Tensor, rows: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
-        """Returns the scores of both queries where they are wanted; no query is repeated."""
-        scores = [self._scores(queries[:, side], rows) for side in (0, 1)]
-        return tf.where(second, scores[1], scores[0])
+        """Returns the scores; the queries are for the tails and the heads of one relation."""
+        queries, rows = tf.cast(queries, self.dtype), tf.cast(rows, self.dtype)
+        given, is_head = queries[..., : self._width], second[..., tf.newaxis]
+        return self._formula(
+            tf.where(is_head, rows, given[:, :1]),
+            queries[:, 0, self._width : -1],
+            tf.where(is_head, given[:, 1:], rows),
+        )
 
     def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
         """Returns the scores of all pairs, block by block."""
