@@ -1,4 +1,4 @@
-"""Times the filtered evaluation of a test split, and its matrix products alone.
+"""Times the filtered evaluation of a test split, and its unavoidable work alone.
 
 Usage: python -m benchmarks.evaluation --dataset=wn18rr --embedding_dim=256
 
@@ -6,8 +6,9 @@ Both sides of the test split are ranked by a model that `sampled` trained for --
 all entities as candidates and an evaluator that has ranked before, as after each epoch of a
 training. `first` creates a new evaluator, so everything is compiled again. `whole` does too, and
 adds both type constraints, confidence intervals and every breakdown, as `quatre evaluate` does.
-The matrix products score one query per test triple and side with the entity table, in float32; the
-ranking scores queries that occur more than once only once.
+The unavoidable work (`measure.ranking_baseline`) scores one query per test triple and side with the
+entity table, by a float32 product or what the model needs instead; the ranking scores queries that
+occur more than once only once.
 """
 
 import pathlib
@@ -16,10 +17,13 @@ from absl import flags
 
 from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
+from trainers.training.config import SETTINGS
 
 _DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for `quatre fit`.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
-_EMBEDDING_DIM = flags.DEFINE_integer("embedding_dim", 256, "Quaternions per embedding.", 1)
+_MODEL = flags.DEFINE_enum("model", "quatre", SETTINGS["model"].choices, "Model that ranks.")
+_NORM = flags.DEFINE_enum("norm", "default", SETTINGS["norm"].choices, "Norm of distances.")
+_EMBEDDING_DIM = flags.DEFINE_integer("embedding_dim", 256, "Components per embedding.", 1)
 _EPOCHS = flags.DEFINE_integer("epochs", 5, "Epochs of the training; 0: initial values.", 0)
 _ROUNDS = flags.DEFINE_integer("rounds", 5, "Measurements; the median is reported.", 1)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
@@ -34,7 +38,13 @@ def main() -> None:
     from quatre_tf.runs.run import Run
 
     graph = catalog.load(_DATASET.value, manual_dir=_MANUAL_DIR.value)
-    model = measure.trained_model(graph, _EMBEDDING_DIM.value, _EPOCHS.value)
+    given = {
+        name: flag.value
+        for name, flag in (("model", _MODEL), ("norm", _NORM))
+        if flag.value != flag.default
+    }
+    size = _EMBEDDING_DIM.value
+    model = measure.trained_model(graph, _EPOCHS.value, embedding_dim=size, **given)
     trained = Run(model, graph, pathlib.Path())
     num_queries = 2 * len(graph.test)
     evaluator = Evaluator(graph)
@@ -42,19 +52,19 @@ def main() -> None:
         "plain": lambda: evaluator.evaluate(model, "test"),
         "first": lambda: Evaluator(graph).evaluate(model, "test"),
         "whole": lambda: evaluate_runs({"": trained}),
-        "products": measure.ranking_products(model.entities.embeddings.value, num_queries),
+        "unavoidable": measure.ranking_baseline(model, num_queries),
     }
     peak_before = measure.peak_memory()
     calls["whole"]()
     peak_bytes = measure.peak_memory() - peak_before
     times = measure.interleaved(calls, rounds=_ROUNDS.value)
     ratios = {
-        f"{name} / products": times[name] / times["products"]
+        f"{name} / unavoidable": times[name] / times["unavoidable"]
         for name in ("plain", "first", "whole")
     }
     mrr = calls["plain"]().metrics()["mrr"]
     print(
-        f"{graph.name}, n = {_EMBEDDING_DIM.value}, {_EPOCHS.value} epochs (MRR {mrr:.3f}): "
+        f"{graph.name}, {_MODEL.value}, n = {size}, {_EPOCHS.value} epochs (MRR {mrr:.3f}): "
         f"{num_queries:,} queries, both sides"
     )
     for name, value in times.items():
@@ -65,8 +75,9 @@ def main() -> None:
     command = measure.command(
         "evaluation",
         dataset=_DATASET.value,
-        embedding_dim=_EMBEDDING_DIM.value,
+        embedding_dim=size,
         epochs=_EPOCHS.value,
+        **given,
         rounds=_ROUNDS.value,
     )
     record = {

@@ -22,7 +22,7 @@ from quatre_tf.errors import DataError
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from quatre_tf import QuatRE
+    from quatre_tf import KGEModel
     from quatre_tf.data.graph import Graph
     from trainers.training.trainer import Trainer
 
@@ -94,46 +94,67 @@ def training_step(trainer: "Trainer", batch: dict[str, "tf.Tensor"]) -> Callable
     return step
 
 
-def trained_model(graph: "Graph", embedding_dim: int, epochs: int) -> "QuatRE":
-    """Returns a model after some epochs of the `sampled` preset; after none, its initial values."""
+def trained_model(graph: "Graph", epochs: int, **given: Any) -> "KGEModel":
+    """Returns a model after some epochs of the `sampled` preset; after none, its initial values.
+
+    Args:
+        graph: What it learns.
+        epochs: Number of epochs.
+        **given: Settings of `TrainConfig`.
+    """
     import tensorflow as tf
 
     from trainers.training import presets
     from trainers.training.trainer import Trainer
 
-    given = {"embedding_dim": embedding_dim, **({"epochs": epochs} if epochs else {})}
-    config = presets.resolve(graph.name, "sampled", given)
+    config = presets.resolve(graph.name, "sampled", given | {"epochs": max(epochs, 1)})
     trainer = Trainer(config, graph, tf.distribute.get_strategy())
     trainer.train(epochs * trainer.recipe.steps_per_epoch)
     return trainer.model
 
 
-def ranking_products(
-    entities: "tf.Tensor", num_queries: int, query_tile: int = 512
+def ranking_baseline(
+    model: "KGEModel", num_queries: int, query_tile: int = 512
 ) -> Callable[[], Any]:
-    """Returns a call of the float32 products of a ranking, tile by tile, and nothing else.
+    """Returns a call of the least work of a ranking, tile by tile, and nothing else.
+
+    For sums of components (`Separable`) it is one compiled pass over them; for MuRP two float64
+    products; for all others a float32 product.
 
     Args:
-        entities: The entity table, `[num_entities, width]`.
+        model: Its entity table is compared with random queries.
         num_queries: Number of queries that are scored with all entities.
-        query_tile: Queries in a product.
+        query_tile: Queries in a tile.
     """
     import tensorflow as tf
 
-    queries = tf.random.normal([entities.shape[1], query_tile])
+    from quatre_tf.layers.murp import MuRP
+    from quatre_tf.similarities import Separable
+
+    similarity = model.similarity("tail")
+    entities = tf.cast(model.entities.embeddings.value, similarity.dtype)
+    queries = tf.random.normal([query_tile, entities.shape[1]], dtype=entities.dtype)
+
+    def tile(rows: tf.Tensor, some: tf.Tensor) -> tf.Tensor:
+        if isinstance(similarity, Separable):
+            return similarity.tile(rows, some)
+        scores = tf.linalg.matmul(rows, some, transpose_b=True)
+        if isinstance(model.score_function, MuRP):
+            # Of other operands, or TensorFlow would compute only one.
+            scores += tf.linalg.matmul(rows, -some, transpose_b=True)
+        return scores
 
     @tf.function
-    def products() -> tf.Tensor:
-        total = tf.constant(0.0)
+    def ranking() -> tf.Tensor:
+        total = tf.constant(0.0, entities.dtype)
         for first in tf.range(0, num_queries, query_tile):
-            columns = queries[:, : num_queries - first]
+            some = queries[: num_queries - first]
             for start in tf.range(0, entities.shape[0], _ENTITY_TILE):
                 tf.autograph.experimental.set_loop_options(parallel_iterations=1)
-                rows = entities[start : start + _ENTITY_TILE]
-                total += tf.linalg.matmul(rows, columns)[0, 0]
+                total += tile(entities[start : start + _ENTITY_TILE], some)[0, 0]
         return total
 
-    return lambda: products().numpy()
+    return lambda: ranking().numpy()
 
 
 def in_process(function: Callable[..., T], *arguments: Any) -> T:

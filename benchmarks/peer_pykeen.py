@@ -1,4 +1,4 @@
-"""Times QuatE of PyKEEN; runs in the environment that `benchmarks.peers` creates for it.
+"""Times a model of PyKEEN; runs in the environment that `benchmarks.peers` creates for it.
 
 Usage: PYTHON -I benchmarks/peer_pykeen.py SETTINGS, where SETTINGS is a JSON object; prints one.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from pykeen.evaluation import RankBasedEvaluator
-from pykeen.models import QuatE
+from pykeen.models import model_resolver
 from pykeen.training import SLCWATrainingLoop
 from pykeen.training.callbacks import TrainingCallback
 from pykeen.triples import CoreTriplesFactory
@@ -81,8 +81,9 @@ def _load(settings: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         split: torch.from_numpy(np.loadtxt(folder / f"{split}.txt", dtype=np.int64, ndmin=2))
         for split in ("train", "valid", "test")
     }
-    dim = settings["embedding_dim"]
-    return splits, QuatE(triples_factory=_factory(splits), embedding_dim=dim, random_seed=1)
+    sizes = {"embedding_dim": settings["embedding_dim"], "random_seed": 1}
+    factory = _factory(splits)
+    return splits, model_resolver.make(settings["model"], triples_factory=factory, **sizes)
 
 
 def _factory(splits: dict[str, Any]) -> Any:
