@@ -109,7 +109,8 @@ def trained_model(graph: "Graph", epochs: int, **given: Any) -> "KGEModel":
 
     config = presets.resolve(graph.name, "sampled", given | {"epochs": max(epochs, 1)})
     trainer = Trainer(config, graph, tf.distribute.get_strategy())
-    trainer.train(epochs * trainer.recipe.steps_per_epoch)
+    if epochs:
+        trainer.train(epochs * trainer.recipe.steps_per_epoch)
     return trainer.model
 
 

@@ -49,8 +49,7 @@ class FeatureMaps(Pointwise):
         fixed = tf.pad(
             tf.reshape(tf.transpose(fixed, [1, 2, 0]), [num_filters * dim, -1]), [*padding, [0, 0]]
         )
-        # All queries carry the same weights.
-        weights, components = tf.pad(weights[0], padding), tf.transpose(rows)
+        weights, components = tf.pad(_first(weights), padding), tf.transpose(rows)
 
         def add(start: tf.Tensor, sums: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             for k in range(_UNROLLED):
@@ -67,6 +66,11 @@ class FeatureMaps(Pointwise):
             parallel_iterations=1,
         )
         return sums
+
+
+def _first(weights: tf.Tensor) -> tf.Tensor:
+    """Returns the weights, which all queries `[batch, ...]` share; zeros where there are none."""
+    return tf.reduce_sum(weights[:1], axis=0)
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
@@ -114,13 +118,13 @@ class ConvKB(PointwiseScore):
             tf.broadcast_to(row, shape)
             for row in (heads, relations[:, tf.newaxis], tails, tf.ones_like(heads))
         ]
-        # All queries carry the same filters and weights: [filters, 4] times [4, dim * pairs].
+        # [filters, 4] times [4, dim * pairs]
         inputs = tf.reshape(tf.transpose(tf.stack(rows), [0, 3, 1, 2]), [4, -1])
-        kernel = tf.concat([filters[0], biases[0, :, tf.newaxis]], axis=1)
+        kernel = tf.concat([_first(filters), _first(biases)[:, tf.newaxis]], axis=1)
         maps = tf.reshape(
             tf.nn.relu(tf.linalg.matmul(kernel, inputs)), [weights.shape[-1], shape[0] * shape[1]]
         )
-        return tf.reshape(tf.linalg.matvec(maps, weights[0], transpose_a=True), shape[:2])
+        return tf.reshape(tf.linalg.matvec(maps, _first(weights), transpose_a=True), shape[:2])
 
     def get_config(self) -> dict:
         """Returns the constructor's arguments."""

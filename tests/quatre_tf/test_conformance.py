@@ -58,6 +58,7 @@ def test_all_scoring_paths_agree_with_numpy(case, rng):
     tolerance = {"rtol": 1e-5, "atol": 1e-5}
     triples = np.stack([heads, relations, tails], axis=1)
     np.testing.assert_allclose(model(triples), of_triples, **tolerance)
+    assert model(triples[:0]).shape == (0,)
     np.testing.assert_allclose(model.score_tails(heads, relations), of_tails, **tolerance)
     np.testing.assert_allclose(model.score_heads(relations, tails), of_heads, **tolerance)
     queries, rows = model.tail_queries(heads, relations), model.entities.embeddings.value
