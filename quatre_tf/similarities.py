@@ -81,8 +81,7 @@ class Dot(Similarity):
 
     def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
         """Returns one matrix product."""
-        # The queries are transposed, not the table, which is by far the larger one.
-        return tf.linalg.matmul(rows, tf.transpose(queries))
+        return products(rows, queries)
 
     def tile_gradients(
         self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
@@ -149,7 +148,22 @@ def _squared_distances(rows: tf.Tensor, queries: tf.Tensor) -> tuple[tf.Tensor, 
         tf.reduce_sum(tf.square(rows), axis=1)[:, tf.newaxis]
         + tf.reduce_sum(tf.square(queries), axis=1)[tf.newaxis]
     )
-    return norms - 2.0 * tf.linalg.matmul(rows, tf.transpose(queries)), norms
+    return norms - 2.0 * products(rows, queries), norms
+
+
+def products(rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+    """Returns the dot products `[num_rows, batch]`; those of equal rows are equal.
+
+    On CPUs without AVX-512 the last rows of a product are rounded otherwise, if they are one to
+    three more than a multiple of six: they are filled up.
+    """
+    num_rows = tf.shape(rows)[0]
+    over = num_rows % 6
+    filled = tf.cond(
+        (over > 0) & (over < 4), lambda: tf.pad(rows, [[0, 6 - over], [0, 0]]), lambda: rows
+    )
+    # The queries are transposed, not the table, which is by far the larger one.
+    return tf.linalg.matmul(filled, tf.transpose(queries))[:num_rows]
 
 
 def root_of_squares(rows: tf.Tensor) -> tf.Tensor:

@@ -7,7 +7,7 @@ import keras
 import tensorflow as tf
 
 from quatre_tf.layers.transe import TransE
-from quatre_tf.similarities import Separable, Similarity
+from quatre_tf.similarities import Separable, Similarity, products
 
 
 class Torus(Separable):
@@ -46,8 +46,7 @@ class ChordTorus(Similarity):
 
     def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
         """Returns one matrix product, of twice the width."""
-        products = tf.linalg.matmul(_points(rows), _points(queries), transpose_b=True)
-        return 0.5 * (products - rows.shape[1])
+        return 0.5 * (products(_points(rows), _points(queries)) - rows.shape[1])
 
     def tile_gradients(
         self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
