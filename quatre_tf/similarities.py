@@ -15,6 +15,8 @@ import tensorflow as tf
 _UNROLLED = 16
 # Squared distances below this share of the squared norms lose digits to cancellation.
 _CANCELS = 2.0**-6
+# Rows of a product that CPUs round alike, also if threads share them.
+_ROW_BLOCK = 48
 # Far below the square of any distance that matters.
 _TINY = 1e-30
 # Pairs whose distance is computed by subtraction at once.
@@ -154,16 +156,20 @@ def _squared_distances(rows: tf.Tensor, queries: tf.Tensor) -> tuple[tf.Tensor, 
 def products(rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
     """Returns the dot products `[num_rows, batch]`; those of equal rows are equal.
 
-    On CPUs without AVX-512 the last rows of a product are rounded otherwise, if they are one to
-    three more than a multiple of six: they are filled up.
+    Without AVX-512, CPUs multiply six rows at once and round some of what is left over otherwise:
+    the last rows are filled up to a product of their own.
     """
-    num_rows = tf.shape(rows)[0]
-    over = num_rows % 6
-    filled = tf.cond(
-        (over > 0) & (over < 4), lambda: tf.pad(rows, [[0, 6 - over], [0, 0]]), lambda: rows
-    )
     # The queries are transposed, not the table, which is by far the larger one.
-    return tf.linalg.matmul(filled, tf.transpose(queries))[:num_rows]
+    columns = tf.transpose(queries)
+    rest = tf.shape(rows)[0] % _ROW_BLOCK
+
+    def in_parts() -> tf.Tensor:
+        whole = tf.shape(rows)[0] - rest
+        last = tf.pad(rows[whole:], [[0, _ROW_BLOCK - rest], [0, 0]])
+        parts = [tf.linalg.matmul(part, columns) for part in (rows[:whole], last)]
+        return tf.concat([parts[0], parts[1][:rest]], axis=0)
+
+    return tf.cond(rest > 0, in_parts, lambda: tf.linalg.matmul(rows, columns))
 
 
 def root_of_squares(rows: tf.Tensor) -> tf.Tensor:
