@@ -15,7 +15,7 @@ import tensorflow as tf
 _UNROLLED = 16
 # Squared distances below this share of the squared norms lose digits to cancellation.
 _CANCELS = 2.0**-6
-# Rows of a product that CPUs round alike, also if threads share them.
+# Rows of a product that were found to be rounded alike; six are not always.
 _ROW_BLOCK = 48
 # Far below the square of any distance that matters.
 _TINY = 1e-30
@@ -156,8 +156,8 @@ def _squared_distances(rows: tf.Tensor, queries: tf.Tensor) -> tuple[tf.Tensor, 
 def products(rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
     """Returns the dot products `[num_rows, batch]`; those of equal rows are equal.
 
-    Without AVX-512, CPUs multiply six rows at once and round some of what is left over otherwise:
-    the last rows are filled up to a product of their own.
+    Without AVX-512, some of the last rows were found to be rounded otherwise, depending on their
+    number modulo six: they are filled up to a product of their own.
     """
     # The queries are transposed, not the table, which is by far the larger one.
     columns = tf.transpose(queries)
