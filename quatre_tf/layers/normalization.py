@@ -50,12 +50,17 @@ def _moments(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns mean and variance `[channels]` over all replicas."""
     rows = tf.reshape(values, [-1, values.shape[-1]])
     count = tf.cast(tf.shape(rows)[:1], rows.dtype)
-    sums = tf.concat([count, tf.reduce_sum(rows, axis=0), tf.reduce_sum(rows**2, axis=0)], axis=0)
+    sums = _over_replicas(tf.concat([count, tf.reduce_sum(rows, axis=0)], axis=0))
+    mean = sums[1:] / sums[0]
+    # The mean of squares minus the square of the mean cancels where the mean is large.
+    return mean, _over_replicas(tf.reduce_sum((rows - mean) ** 2, axis=0)) / sums[0]
+
+
+def _over_replicas(sums: tf.Tensor) -> tf.Tensor:
     context = tf.distribute.get_replica_context()
     if context and context.num_replicas_in_sync > 1:
-        sums = context.all_reduce(tf.distribute.ReduceOp.SUM, sums)
-    mean, square = tf.split(sums[1:] / sums[0], 2)
-    return mean, tf.nn.relu(square - mean**2)
+        return context.all_reduce(tf.distribute.ReduceOp.SUM, sums)
+    return sums
 
 
 def dropout(
