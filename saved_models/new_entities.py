@@ -34,6 +34,7 @@ from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.errors import DataError
 from quatre_tf.layers.embedding import without_initial_values
 from quatre_tf.model import KGEModel
+from quatre_tf.objectives.compiled_queries import end_gradients
 from quatre_tf.ranking.tiles import top_k
 from quatre_tf.runs.run import Run
 from quatre_tf.similarities import DOT
@@ -201,7 +202,7 @@ def _features(model: KGEModel, triples: np.ndarray, num_old: int) -> np.ndarray:
         return np.tile(as_answer.numpy(), (2, 1))
     function, rows = model.score_function, model.entities.lookup(others)
     folded = function.folded(np.where(new_head, relations, relations + model.num_relations))
-    in_query, _ = function.end_gradients(tf.zeros_like(rows), rows, folded)
+    in_query, _ = end_gradients(function, tf.zeros_like(rows), rows, folded)
     return tf.concat([as_answer, in_query], axis=0).numpy()
 
 

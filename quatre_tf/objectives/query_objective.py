@@ -18,6 +18,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from quatre_tf.model import KGEModel
+from quatre_tf.objectives import compiled_queries
 from quatre_tf.objectives.objective import Objective
 from quatre_tf.objectives.regularizers import NormWeights, weighted_norms
 from quatre_tf.objectives.relation_prediction import predict_relations
@@ -112,7 +113,7 @@ def query_objective(
         tape.watch(relation_rows)
         folded = function.fold(relation_rows)
     given, given_folded = rows_of(batch.entities), tf.gather(folded, relations.index)
-    queries = function.compiled_queries(given, given_folded, relations.is_head)
+    queries = compiled_queries.queries(function, given, given_folded, relations.is_head)
     queries, encoder_gradients = function.encode_in_training(queries, batch.seed)
     ranking = rank(queries, weights)
 
@@ -124,8 +125,8 @@ def query_objective(
     if options.dura:
         upstream += query_norms
     upstream, dense_gradients = encoder_gradients(upstream)
-    given_gradient, folded_gradient = function.query_gradients(
-        given, given_folded, relations.is_head, upstream
+    given_gradient, folded_gradient = compiled_queries.query_gradients(
+        function, given, given_folded, relations.is_head, upstream
     )
     contributions = [*ranking.contributions, (batch.entities, given_gradient + given_norms)]
     folded_gradient = tf.math.unsorted_segment_sum(

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from quatre_tf.layers.score_function import ScoreFunction
+from quatre_tf.objectives.compiled_queries import end_gradients, relation_derivatives
 from quatre_tf.objectives.softmax_gradient import softmax_gradient
 from quatre_tf.sparse_rows import sum_rows
 
@@ -76,7 +77,7 @@ def predict_relations(
     swapped = None if is_head is None else tf.gather(is_head, padded)[:, tf.newaxis]
     heads, tails = _swap(*ends, swapped)
     # Widths are static, as compiled functions want them.
-    pairs = tf.cast(function.relation_derivatives(heads, tails, folded.shape[1]), compute_dtype)
+    pairs = tf.cast(relation_derivatives(function, heads, tails, folded.shape[1]), compute_dtype)
     table = tf.cast(folded, compute_dtype)
     scores = tf.linalg.matmul(pairs, table, transpose_b=True)
     places = tf.stack([tf.range(tf.size(padded)), tf.gather(relations, padded)], axis=1)
@@ -87,7 +88,7 @@ def predict_relations(
     pair_gradient = tf.cast(tf.linalg.matmul(gradient, table), tf.float32)
     # A derivative is linear in both ends, so its product with the upstream gradient is the score of
     # a relation that has the gradient as its folded row.
-    head_gradient, tail_gradient = function.end_gradients(heads, tails, pair_gradient)
+    head_gradient, tail_gradient = end_gradients(function, heads, tails, pair_gradient)
     given_gradient, target_gradient = _swap(head_gradient, tail_gradient, swapped)
     return RelationPrediction(
         loss=tf.reduce_sum(weights * (normalizers - wanted)),

@@ -28,6 +28,7 @@ from quatre_tf.accelerated import kernel
 from quatre_tf.layers.relation_rotations import RelationRotations
 from quatre_tf.layers.score_function import ScoreFunction
 from quatre_tf.model import KGEModel
+from quatre_tf.objectives import compiled_queries
 from quatre_tf.objectives.losses import logistic_loss
 from quatre_tf.objectives.objective import Objective
 from quatre_tf.sparse_rows import combine_rows, sum_rows
@@ -198,15 +199,15 @@ def _entity_part(
     num_candidates = batch.corrupted.shape[1] + 1
     candidates = tf.reshape(rows[batch_size:], [-1, num_candidates, rows.shape[-1]])
     heads = rows[:batch_size]
-    queries = function.both_queries(heads, candidates, folded, relation_index)
+    queries = compiled_queries.both_queries(function, heads, candidates, folded, relation_index)
     queries, encoder_gradients = function.encode_in_training(queries, None)
     asks_tail = tf.pad(batch.tail_corrupted, [[0, 0], [1, 0]], constant_values=True)
     scored = (_dot_scores if function.similarity.linear else _other_scores)(
         function, queries, candidates, asks_tail, scale
     )
     query_gradients, dense_gradients = encoder_gradients(scored.query_gradients)
-    sources, folded_gradients = function.both_query_gradients(
-        heads, candidates, folded, relation_index, query_gradients, scored.sources
+    sources, folded_gradients = compiled_queries.both_query_gradients(
+        function, heads, candidates, folded, relation_index, query_gradients, scored.sources
     )
     # A candidate gets its score gradient times its query, or a row of its own where that is not the
     # gradient; a head and a tail also get what comes back through the queries made of them.

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from quatre_tf import KGEModel, from_tables
 from quatre_tf.layers import pointwise
+from quatre_tf.objectives import compiled_queries
 from tests import systems
 
 ENTITIES = 11
@@ -33,8 +34,9 @@ def test_blocks_are_put_together(case, model, floats, monkeypatch):
     is_head = np.array([False, True, True, False, False])
     function, tables = model.score_function, model.tables()
     table = tf.convert_to_tensor(model.entities.embeddings.value)
-    queries = function.queries(
-        tf.gather(table, given), function.folded(tf.constant(relations)), tf.constant(is_head)
+    folded = function.folded(tf.constant(relations))
+    queries = compiled_queries.queries(
+        function, tf.gather(table, given), folded, tf.constant(is_head)
     )
     queries, _ = function.encode(queries, function.shared_weights)
     of_tails = systems.scores(case, tables, given[:, None], relations[:, None], everyone)
