@@ -205,7 +205,7 @@ def _page(record: dict[str, Any]) -> str:
         [
             leg["leg"],
             f"{leg['seconds']:,.2f}" if leg["seconds"] < 10 else f"{leg['seconds']:,.0f}",
-            f"{leg['goal_seconds']:g}" if leg["goal_seconds"] else "",
+            f"{leg['goal_seconds']:,g}" if leg["goal_seconds"] else "",
             f"{leg['peak_bytes'] / _GIB:.1f}" if leg["peak_bytes"] else "",
         ]
         for leg in record["legs"]

@@ -264,7 +264,7 @@ class Run:
         return Evaluator(self.graph, candidates=candidates).evaluate(self.model, split)
 
     def save(self) -> None:
-        """Writes the graph and the model to `run_dir`, for `load_run`; replaces those there.
+        """Writes the graph and the model to `run_dir`, for `load_run`, replacing any that exist.
 
         Raises:
             OSError: The folder cannot be written.
