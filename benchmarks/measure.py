@@ -133,16 +133,19 @@ def ranking_baseline(
     from quatre_tf.similarities import Separable
 
     similarity = model.similarity("tail")
-    entities = tf.cast(model.entities.embeddings.value, similarity.dtype)
+    # Read once: a variable would be copied for each tile.
+    table = tf.convert_to_tensor(model.entities.embeddings.value)
+    entities = tf.cast(table, similarity.dtype)
     queries = tf.random.normal([query_tile, entities.shape[1]], dtype=entities.dtype)
 
     def tile(rows: tf.Tensor, some: tf.Tensor) -> tf.Tensor:
         if isinstance(similarity, Separable):
             return similarity.tile(rows, some)
-        scores = tf.linalg.matmul(rows, some, transpose_b=True)
+        columns = tf.transpose(some)
+        scores = tf.linalg.matmul(rows, columns)
         if isinstance(model.score_function, MuRP):
             # Of other operands, or TensorFlow would compute only one.
-            scores += tf.linalg.matmul(rows, -some, transpose_b=True)
+            scores += tf.linalg.matmul(rows, -columns)
         return scores
 
     @tf.function

@@ -13,7 +13,8 @@ with the step, on operands of the same sizes:
 - sampled: the same products with the sampled candidates, a gather of the batch's rows, and sparse
   Adagrad on the distinct ones.
 
-The rate of each operation shows what the machine achieves at these sizes.
+The rate of each operation shows what the machine achieves at these sizes. The steps of
+--others, with as many floats per entity, take turns with all of these.
 """
 
 import os
@@ -28,10 +29,13 @@ from benchmarks.random_graphs import SIZES, random_graph
 from datasets.program import import_tensorflow, run_program
 from datasets.text_table import table as text_table
 from trainers.training import presets
-from trainers.training.config import SETTINGS
+from trainers.training.config import SETTINGS, TrainConfig
 
 if TYPE_CHECKING:
     import tensorflow as tf
+
+    from quatre_tf.data.graph import Graph
+    from trainers.training.trainer import Trainer
 
 # Steps in a call.
 _STEPS = 10
@@ -39,6 +43,7 @@ _STEPS = 10
 _RECIPE = flags.DEFINE_enum("recipe", "paper", SETTINGS["recipe"].choices, "Recipe of the step.")
 _SHAPE = flags.DEFINE_enum("shape", "wn18rr", list(SIZES), "Benchmark whose sizes to use.")
 _MODEL = flags.DEFINE_enum("model", "quatre", SETTINGS["model"].choices, "Model to train.")
+_OTHERS = flags.DEFINE_list("others", [], "Models whose steps to compare, of equal floats.")
 _EMBEDDING_DIM = flags.DEFINE_integer(
     "embedding_dim", None, "Quaternions per embedding. Default: the paper's, or 128.", 1
 )
@@ -75,13 +80,12 @@ def main() -> None:
     import_tensorflow()
     import tensorflow as tf
 
-    from trainers.training.trainer import Trainer
-
     graph = random_graph(SIZES[shape])
-    trainer = Trainer(config, graph, tf.distribute.get_strategy())
-    batch = next(iter(trainer.recipe.batches().dataset()))
+    trainer, batch = _trainer_and_batch(config, graph)
     parts = _parts(batch, *trainer.model.entities.embeddings.shape)
     steps = _steps(measure.training_step(trainer, batch))
+    width = trainer.model.score_function.entity_width
+    steps |= {name: _other_step(name, config, graph, width) for name in _OTHERS.value}
     runs = steps | {name: part.run for name, part in parts.items()}
     calls = {name: measure.repeated(run, _STEPS) for name, run in runs.items()}
     times = {
@@ -101,10 +105,17 @@ def main() -> None:
     rows.append(["unavoidable", f"{unavoidable:.2f}", "", ""])
     print(text_table(rows))
     print(f"step / unavoidable: {times['step'] / unavoidable:.2f}")
-    model = None if _MODEL.value == _MODEL.default else _MODEL.value
+    others = {name: times[name] / times["step"] for name in _OTHERS.value}
+    for name, ratio in others.items():
+        print(f"{name} / step: {ratio:.2f}")
+    flags_given = {
+        **given,
+        "model": None if _MODEL.value == _MODEL.default else _MODEL.value,
+        "others": ",".join(_OTHERS.value) or None,
+    }
     record = {
         "benchmark": "train_step",
-        "command": measure.command("train_step", recipe=recipe, shape=shape, model=model, **given),
+        "command": measure.command("train_step", recipe=recipe, shape=shape, **flags_given),
         "entities": graph.num_entities,
         "embedding_dim": config.embedding_dim,
         "batch": {name: list(tensor.shape) for name, tensor in batch.items()},
@@ -112,8 +123,46 @@ def main() -> None:
         "rates": {name: [rate, parts[name].unit] for name, rate in rates.items()},
         "floor_milliseconds": unavoidable,
         "ratio": times["step"] / unavoidable,
+        "others_to_step": others,
     }
     measure.write_json(_OUTPUT.value, record)
+
+
+def _trainer_and_batch(config: TrainConfig, graph: "Graph") -> tuple["Trainer", dict[str, Any]]:
+    import tensorflow as tf
+
+    from trainers.training.trainer import Trainer
+
+    trainer = Trainer(config, graph, tf.distribute.get_strategy())
+    return trainer, next(iter(trainer.recipe.batches().dataset()))
+
+
+def _other_step(
+    name: str, config: TrainConfig, graph: "Graph", width: int
+) -> Callable[[], "tf.Tensor"]:
+    """Returns a step of another model with entities of `width` floats.
+
+    Args:
+        name: "transe", or with a norm "transe:1".
+        config: The recipe and its sizes.
+        graph: What it learns.
+        width: Floats per entity.
+    """
+    from quatre_tf.layers.registry import score_function_class
+
+    model, _, norm = name.partition(":")
+    kept = ("batch_size", "num_negatives", "num_candidates", "compute_dtype")
+    given = {
+        key: getattr(config, key) for key in kept if SETTINGS[key].is_read_by(config.recipe, model)
+    }
+    given |= {
+        "model": model,
+        "embedding_dim": width // score_function_class(model).entity_components,
+    }
+    if norm:
+        given["norm"] = norm
+    other = presets.resolve("random", config.recipe, given)
+    return measure.training_step(*_trainer_and_batch(other, graph))
 
 
 def _steps(step: Callable[[], "tf.Tensor"]) -> dict[str, Callable[[], "tf.Tensor"]]:

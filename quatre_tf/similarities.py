@@ -7,16 +7,19 @@ Distances are compared tile by tile: memory never holds `[queries, candidates, w
 """
 
 import abc
+from collections.abc import Callable
 from typing import ClassVar
 
 import tensorflow as tf
+
+from quatre_tf.sparse_rows import put_in_place
 
 # Components whose terms are added in one pass over a tile: the sum is written once for all of them.
 _UNROLLED = 16
 # Squared distances below this share of the squared norms lose digits to cancellation.
 _CANCELS = 2.0**-6
 # Rows of a product that were found to be rounded alike; six are not always.
-_ROW_BLOCK = 48
+ROW_BLOCK = 48
 # Far below the square of any distance that matters.
 _TINY = 1e-30
 # Pairs whose distance is computed by subtraction at once.
@@ -108,10 +111,29 @@ class Euclidean(Similarity):
 
     def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
         """Returns `-|q - t|` of all pairs."""
-        squares, norms = _squared_distances(rows, queries)
-        places = tf.where(squares < _CANCELS * norms)
-        scores = -root(squares)
-        return tf.tensor_scatter_nd_update(scores, places, self._subtracted(rows, queries, places))
+        return self._tile(_distances, put_in_place, rows, queries)
+
+    def portable_tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+        """Returns `tile` by standard operations."""
+        distances, put = _distances.python_function, tf.tensor_scatter_nd_update
+        return self._tile(distances, put, rows, queries)
+
+    def _tile(
+        self,
+        distances: Callable[..., tf.Tensor],
+        put: Callable[..., tf.Tensor],
+        rows: tf.Tensor,
+        queries: tf.Tensor,
+    ) -> tf.Tensor:
+        row_norms, query_norms = _squared_norms(rows, queries)
+        scores = distances(products(rows, queries), row_norms, query_norms)
+        # Few queries have such a row in a tile: only their columns are looked through.
+        largest = _CANCELS * (query_norms[0] + tf.reduce_max(row_norms))
+        columns = tf.where(tf.square(tf.reduce_max(scores, axis=0)) < largest)[:, 0]
+        squares = tf.square(tf.gather(scores, columns, axis=1))
+        found = tf.where(squares < _CANCELS * (row_norms + tf.gather(query_norms, columns, axis=1)))
+        places = tf.stack([found[:, 0], tf.gather(columns, found[:, 1])], axis=1)
+        return put(scores, places, self._subtracted(rows, queries, places))
 
     def _subtracted(self, rows: tf.Tensor, queries: tf.Tensor, places: tf.Tensor) -> tf.Tensor:
         """Returns the scores `[k]` of pairs `[k, 2]` of a row and a query."""
@@ -146,11 +168,22 @@ class Euclidean(Similarity):
 
 def _squared_distances(rows: tf.Tensor, queries: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns `|q - t|^2` by a matrix product, and `|q|^2 + |t|^2`, both `[num_rows, batch]`."""
-    norms = (
-        tf.reduce_sum(tf.square(rows), axis=1)[:, tf.newaxis]
-        + tf.reduce_sum(tf.square(queries), axis=1)[tf.newaxis]
-    )
+    norms = tf.add(*_squared_norms(rows, queries))
     return norms - 2.0 * products(rows, queries), norms
+
+
+def _squared_norms(rows: tf.Tensor, queries: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns `|t|^2` `[num_rows, 1]` and `|q|^2` `[1, batch]`."""
+    return (
+        tf.reduce_sum(tf.square(rows), axis=1)[:, tf.newaxis],
+        tf.reduce_sum(tf.square(queries), axis=1)[tf.newaxis],
+    )
+
+
+@tf.function(jit_compile=True, reduce_retracing=True, autograph=False)
+def _distances(dots: tf.Tensor, row_norms: tf.Tensor, query_norms: tf.Tensor) -> tf.Tensor:
+    """Returns `-|q - t|` `[num_rows, batch]` in one pass."""
+    return -root(row_norms + query_norms - 2.0 * dots)
 
 
 def products(rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
@@ -161,11 +194,11 @@ def products(rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
     """
     # The queries are transposed, not the table, which is by far the larger one.
     columns = tf.transpose(queries)
-    rest = tf.shape(rows)[0] % _ROW_BLOCK
+    rest = tf.shape(rows)[0] % ROW_BLOCK
 
     def in_parts() -> tf.Tensor:
         whole = tf.shape(rows)[0] - rest
-        last = tf.pad(rows[whole:], [[0, _ROW_BLOCK - rest], [0, 0]])
+        last = tf.pad(rows[whole:], [[0, ROW_BLOCK - rest], [0, 0]])
         parts = [tf.linalg.matmul(part, columns) for part in (rows[:whole], last)]
         return tf.concat([parts[0], parts[1][:rest]], axis=0)
 

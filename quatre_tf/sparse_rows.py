@@ -84,24 +84,24 @@ def gather_distinct(lookup: Callable[[tf.Tensor], tf.Tensor], ids: tf.Tensor) ->
 def put_in_place(matrix: tf.Tensor, places: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
     """Returns `matrix` with values put at places, in the memory of the matrix given.
 
-    Only for a matrix that nothing else reads. `tf.tensor_scatter_nd_update` copies what comes from
-    a compiled function, however many read it.
+    Only for a matrix that nothing else reads. `tf.tensor_scatter_nd_update` copies it, however many
+    read it.
 
     Args:
-        matrix: `[rows, columns]`.
-        places: `[k, 2]` int32, distinct pairs (row, column).
+        matrix: `[rows, columns]`; of less than 2^31 elements, if its shape is unknown.
+        places: `[k, 2]`, distinct pairs (row, column).
         values: `[k]`, in the dtype of the matrix.
     """
-    rows, columns = matrix.shape
-    if rows is None or columns is None or rows * columns > tf.int32.max:
+    if (matrix.shape.num_elements() or 0) > tf.int32.max:
         # The op in place counts in 32 bits.
         return tf.tensor_scatter_nd_update(matrix, places, values)
+    shape, places = tf.shape(matrix), tf.cast(places, tf.int32)
     flat = tf.raw_ops.InplaceUpdate(
         x=tf.reshape(matrix, [-1, 1]),
-        i=places[:, 0] * columns + places[:, 1],
+        i=places[:, 0] * shape[1] + places[:, 1],
         v=values[:, tf.newaxis],
     )
-    return tf.reshape(flat, [rows, columns])
+    return tf.ensure_shape(tf.reshape(flat, shape), matrix.shape)
 
 
 def add_in_place(table: tf.Tensor, ids: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:

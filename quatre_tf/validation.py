@@ -48,8 +48,8 @@ def check_table_dtype(policy: Any) -> None:
     """
     if policy.variable_dtype in ("bfloat16", "float16"):
         raise ValueError(
-            "The dtype policy must keep tables in float32; use 'mixed_bfloat16' to compute in "
-            f"bfloat16. {describe('dtype', policy.name)}"
+            "The dtype policy must keep tables in float32; 'mixed_bfloat16' only rounds outputs. "
+            f"{describe('dtype', policy.name)}"
         )
 
 

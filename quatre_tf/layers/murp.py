@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from quatre_tf import poincare
 from quatre_tf.layers.pointwise import Pointwise, PointwiseScore
-from quatre_tf.similarities import root
+from quatre_tf.similarities import products, root
 
 
 class PoincareDistances(Pointwise):
@@ -47,17 +47,17 @@ class PoincareDistances(Pointwise):
         def tails() -> tf.Tensor:
             heads = poincare.exponential(diagonals * poincare.logarithm(given))
             biases = rows[:, dim + 1, tf.newaxis] + queries[:, dim]
-            products = _products(points, heads), _products(points, relations)
+            dots = products(points, heads), products(points, relations)
             scalars = _squares(points)[:, tf.newaxis], *_scalars(heads, relations)
-            return biases + of_tails(*products, *scalars)
+            return biases + of_tails(*dots, *scalars)
 
         def heads() -> tf.Tensor:
             tails = poincare.project(poincare.add(given, relations))
             tangents = poincare.logarithm(points)
             biases = rows[:, dim, tf.newaxis] + queries[:, dim + 1]
-            products = _products(tangents, diagonals * tails)
-            lengths = _products(tf.square(tangents), tf.square(diagonals))
-            return biases + of_heads(products, lengths, _squares(tails))
+            dots = products(tangents, diagonals * tails)
+            lengths = products(tf.square(tangents), tf.square(diagonals))
+            return biases + of_heads(dots, lengths, _squares(tails))
 
         # Both where a batch asks for both sides, so that shapes do not depend on how many of each.
         return tf.cond(
@@ -67,10 +67,6 @@ class PoincareDistances(Pointwise):
                 tf.reduce_any(is_head), lambda: tf.where(is_head, heads(), tails()), tails
             ),
         )
-
-
-def _products(rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
-    return tf.linalg.matmul(rows, queries, transpose_b=True)
 
 
 def _squares(rows: tf.Tensor) -> tf.Tensor:
@@ -94,17 +90,17 @@ def _scores_of_tails(
 
 
 @tf.function(jit_compile=True, reduce_retracing=True, autograph=False)
-def _scores_of_heads(products: tf.Tensor, squares: tf.Tensor, zz: tf.Tensor) -> tf.Tensor:
+def _scores_of_heads(dots: tf.Tensor, squares: tf.Tensor, zz: tf.Tensor) -> tf.Tensor:
     """Returns minus the squared distances `[m, b]`.
 
     Args:
-        products: `[m, b]`, of z and the tangents `R_r log_0 h`.
+        dots: `[m, b]`, of z and the tangents `R_r log_0 h`.
         squares: `[m, b]`, of the norms of these tangents.
         zz: `[b]`, of the norms of z.
     """
     length = root(squares)
     norm = tf.minimum(tf.tanh(length), poincare.LARGEST_NORM)
-    return _minus_squared_distances(tf.square(norm), norm / length * products, zz)
+    return _minus_squared_distances(tf.square(norm), norm / length * dots, zz)
 
 
 def _minus_squared_distances(aa: tf.Tensor, az: tf.Tensor, zz: tf.Tensor) -> tf.Tensor:

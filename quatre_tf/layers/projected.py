@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from quatre_tf.layers.score_function import ScoreFunction
-from quatre_tf.similarities import EUCLIDEAN, MANHATTAN, Similarity
+from quatre_tf.similarities import EUCLIDEAN, MANHATTAN, Similarity, products
 from quatre_tf.validation import check_choice
 
 # Relations are numbered in this unit: a regularizer of folded relations does not notice it.
@@ -90,7 +90,7 @@ class Projected(Similarity):
         def of_group(
             members: tf.Tensor, points: tf.Tensor, matrix: tf.Tensor, state: tf.Tensor
         ) -> tuple[tf.Tensor, tf.Tensor]:
-            scores = score(tf.linalg.matmul(rows, matrix), points)
+            scores = score(products(rows, tf.transpose(matrix)), points)
             return tf.transpose(scores[:, : tf.size(members)]), state
 
         scores, _ = self._map_groups(of_group, queries, tf.constant(0))

@@ -45,7 +45,8 @@ from quatre_tf.ranking.entity_lists import (
 )
 from quatre_tf.ranking.tiles import ROW_MULTIPLE, CandidateTable, any_sizes, scan_tiles
 from quatre_tf.sharded_rows import Rows, gather_rows, num_rows
-from quatre_tf.similarities import DOT, Similarity
+from quatre_tf.similarities import DOT, ROW_BLOCK, Similarity
+from quatre_tf.sparse_rows import put_in_place
 from quatre_tf.validation import check_choice, check_positive
 
 TIE_POLICIES = ("optimistic", "realistic", "pessimistic")
@@ -60,6 +61,8 @@ _LARGEST_TILE = _EQUAL - 1
 # Far below the largest float32, 3.4e38: room for the rounding of the bound itself.
 _SAFE_SCORE = 1e37
 _MAX_SWEEPS = 3
+# Entities whose codes are summed at once; found by measurement.
+_BLOCK = 8
 # More queries than this are filled up to a multiple of it: each number of them is compiled.
 _BATCH_MULTIPLE = 64
 
@@ -153,10 +156,6 @@ def _count(
     multiple = tf.where(batch > _BATCH_MULTIPLE, _BATCH_MULTIPLE, ROW_MULTIPLE)
     # At least one: a replica may have no queries, which not every similarity can score.
     missing = [[0, tf.maximum(-(-batch // multiple), 1) * multiple - batch]]
-    # Tiles of about one size: a product of a last row by itself would be rounded otherwise.
-    num_entities = num_rows(table.rows)
-    num_tiles = tf.maximum(-(-num_entities // entity_tile), 1)
-    tile_size = -(-num_entities // num_tiles)
     queries = tf.pad(queries, [*missing, [0, 0]])
     # False: certainly not, as where models are served, whose graph then leaves them out.
     may_have_sets = rank_targets.set_lists.shape[0] != 0
@@ -174,7 +173,7 @@ def _count(
         rank_targets,
         leading_widths(targets >= 0),
         _is_finite(similarity, table, queries),
-        tile_size,
+        entity_tile,
         may_have_sets,
         portable,
     )
@@ -209,7 +208,7 @@ def _count(
         state,
         shape_invariants=any_sizes(state),
     )
-    equal -= competing_targets(rank_targets, num_entities)
+    equal -= competing_targets(rank_targets, num_rows(table.rows))
     return better[..., :batch], equal[..., :batch]
 
 
@@ -240,7 +239,7 @@ def _sweep(
     rank_targets: RankTargets,
     widths: tf.Tensor,
     is_finite: tf.Tensor,
-    tile_size: tf.Tensor,
+    entity_tile: int,
     may_have_sets: bool,
     portable: bool,
     thresholds: tf.Tensor,
@@ -248,9 +247,14 @@ def _sweep(
     """Returns `(better, equal, target scores)` of one pass over all entities."""
     lists, slots = distinct_lists(rank_targets.set_lists)
     counts = tf.zeros([tf.shape(slots)[0], *tf.unstack(tf.shape(thresholds))], tf.int32)
-    targets = rank_targets.targets
-    sum_codes = _sum_codes.python_function if portable else _sum_codes
+    targets, num_entities = rank_targets.targets, num_rows(rows)
+    # Tiles of about one size: little of the last one is filled up.
+    num_tiles = tf.maximum(-(-num_entities // entity_tile), 1)
+    blocks = -(-num_entities // (num_tiles * ROW_BLOCK))
+    tile_size = tf.minimum(blocks * ROW_BLOCK, entity_tile)
+    sum_codes = _sum_codes if portable else _sum_codes_of_blocks
     encode = _encode.python_function if portable else _encode
+    put = tf.tensor_scatter_nd_update if portable else put_in_place
 
     def visit(scores: tf.Tensor, tile: Tile, *state: tf.Tensor) -> tuple[tf.Tensor, ...]:
         better, equal, found = state
@@ -261,7 +265,7 @@ def _sweep(
         with tf.control_dependencies([found, checked]):
             # In the memory of the scores, which nothing else reads any more.
             known = rank_targets.known_keys, rank_targets.known_lists
-            scores = mask_members(scores, *known, tile)
+            scores = mask_members(scores, *known, tile, put)
 
         def sum_all(threshold: tf.Tensor) -> tuple[tf.Tensor]:
             return (sum_codes(scores, threshold),)
@@ -283,8 +287,9 @@ def _sweep(
             sums = count_all()
         return better + sums % _EQUAL, equal + sums // _EQUAL, found
 
+    state = counts, counts, thresholds
     better, equal, found = scan_tiles(
-        similarity, rows, queries, tile_size, visit, (counts, counts, thresholds), portable
+        similarity, rows, queries, tile_size, visit, state, portable, fill_up=True
     )
     return better, equal, found
 
@@ -301,8 +306,23 @@ def _encode(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
     return tf.where(scores > thresholds, 1.0, tf.where(scores == thresholds, float(_EQUAL), 0.0))
 
 
-@tf.function(jit_compile=True, reduce_retracing=True, autograph=False)
 def _sum_codes(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
     """Returns the sums `[1, k]` int32 of the codes of all entities of the tile."""
     codes = tf.reduce_sum(_encode.python_function(scores, thresholds), axis=0, keepdims=True)
     return tf.cast(codes, tf.int32)
+
+
+@tf.function(jit_compile=True, reduce_retracing=True, autograph=False)
+def _sum_codes_of_blocks(scores: tf.Tensor, thresholds: tf.Tensor) -> tf.Tensor:
+    """Returns `_sum_codes`, without writing the codes to memory as XLA does for a whole tile."""
+    size = tf.minimum(_BLOCK, tf.shape(scores)[0])
+    whole = tf.shape(scores)[0] // size * size
+
+    def add(start: tf.Tensor, sums: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        block = tf.slice(scores, [start, 0], [size, tf.shape(scores)[1]])
+        return start + size, sums + _sum_codes(block, thresholds)
+
+    _, sums = tf.while_loop(
+        lambda start, _: start < whole, add, (0, _sum_codes(scores[whole:], thresholds))
+    )
+    return sums

@@ -53,7 +53,13 @@ def members(keys: tf.Tensor, lists: tf.Tensor, tile: Tile) -> tf.Tensor:
     return tf.stack([places, rows], axis=1)
 
 
-def mask_members(scores: tf.Tensor, keys: tf.Tensor, lists: tf.Tensor, tile: Tile) -> tf.Tensor:
+def mask_members(
+    scores: tf.Tensor,
+    keys: tf.Tensor,
+    lists: tf.Tensor,
+    tile: Tile,
+    put: Callable[..., tf.Tensor] = tf.tensor_scatter_nd_update,
+) -> tf.Tensor:
     """Returns scores `[entities of the tile, batch]` with minus infinity for members of lists.
 
     Args:
@@ -61,10 +67,11 @@ def mask_members(scores: tf.Tensor, keys: tf.Tensor, lists: tf.Tensor, tile: Til
         keys: `[members]` int64, the lists.
         lists: `[batch]` int64, the list of each query.
         tile: The tile.
+        put: Puts values into the scores; `put_in_place` where nothing else reads them.
     """
     places = members(keys, lists, tile)
     absent = tf.fill(tf.shape(places)[:1], tf.constant(-np.inf, scores.dtype))
-    return tf.tensor_scatter_nd_update(scores, places, absent)
+    return put(scores, places, absent)
 
 
 def contains(keys: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:

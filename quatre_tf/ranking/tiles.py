@@ -48,6 +48,7 @@ def scan_tiles(
     visit: Callable[..., tuple[tf.Tensor, ...]],
     state: tuple[tf.Tensor, ...],
     portable: bool = False,
+    fill_up: bool = False,
 ) -> tuple[tf.Tensor, ...]:
     """Visits the scores of all rows, tile by tile.
 
@@ -60,6 +61,8 @@ def scan_tiles(
             `[entities of the tile, batch]`, and `(start, limit, num_entities)` int64.
         state: Tensors before the first tile; sizes may change.
         portable: Whether only standard operations are used, for models that are served.
+        fill_up: Whether a copy of the last tile is filled up to the size of the others, because the
+            rounding of a product may depend on its shape.
     """
     num_entities = num_rows(rows)
     score = similarity.portable_tile if portable else similarity.tile
@@ -68,7 +71,10 @@ def scan_tiles(
     def step(start: tf.Tensor, *state: tf.Tensor) -> tuple[tf.Tensor, ...]:
         limit = tf.minimum(start + tile_size, num_entities)
         # Leading rows of a tensor are a view on it: nothing is copied.
-        scores = score(rows[start:limit], queries)
+        some, missing = rows[start:limit], start + tile_size - limit
+        if fill_up:
+            some = tf.cond(missing > 0, lambda: tf.pad(some, [[0, missing], [0, 0]]), lambda: some)
+        scores = score(some, queries)[: limit - start]
         return limit, *visit(scores, (start, limit, num_entities), *state)
 
     # One tile after the other: each uses all cores, and two would leave the cache.
