@@ -162,7 +162,16 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     },
     "complex": {
         "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 512}},
-        "sampled": {"wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1}},
+        "sampled": {
+            "wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1},
+            "wn18": {
+                "embedding_dim": 384,
+                "learning_rate": 0.15,
+                "n3": 0.05,
+                "epochs": 12,
+                "validate_every": 6,
+            },
+        },
     },
     "autosf": {
         "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 256}},
