@@ -147,8 +147,8 @@ def _alike(graph: Graph) -> Iterator[tuple[str, str]]:
                 f"{kind}_alike",
                 f"Names of {kind} in more than one spelling: {number:,} ({_list(alike, 2)}). They"
                 " differ in case, white space at the ends or Unicode form, and are different to the"
-                " model. If they mean the same, spell them alike; --strip of `quatre prepare`"
-                " takes white space away.",
+                " model, the split and the check for leakage: the metrics may be too good. If they"
+                " mean the same, spell them alike; `quatre prepare --strip` removes white space.",
             )
 
 

@@ -23,7 +23,10 @@ _LABELS = "labels"
 # In a smaller file every line may be the only one with its names.
 _HEADER_ROWS = 10
 _SHOWN_PREDICATES = 5
-_DOUBT = ". The names of the first line come nowhere else: if it is a header, say --header"
+_DOUBT = (
+    ". The names of the first line come nowhere else: if it is a header, say --header to"
+    " `quatre prepare`"
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -115,8 +115,10 @@ class Embedding(keras.layers.Layer):
     def save_own_variables(self, store: Store) -> None:
         """Writes the table in pieces; Keras would copy it."""
         rows = unwritten(store, "0", self._shape, self.embeddings.dtype)
-        # Traced once for all pieces (`lookup_rows`).
-        read = tf.function(self.lookup, [tf.TensorSpec([None], tf.int32)], autograph=False)
+        # Traced once for all pieces (`lookup_rows`), and here: TensorFlow warns of functions that
+        # are traced again and again, as at each save.
+        lookup = tf.function(self.lookup, [tf.TensorSpec([None], tf.int32)], autograph=False)
+        read = lookup.get_concrete_function()
         for start, stop in self._pieces():
             rows[start:stop] = read(tf.range(start, stop)).numpy()
 

@@ -286,8 +286,9 @@ class Run:
             DataError: The version exists, or the folder cannot be written.
         """
         flags = {"run_dir": self.run_dir, "output": path, "version": version}
-        *_, last = run_program("export", flags)
-        return pathlib.Path(last.removeprefix("Exported "))
+        printed = run_program("export", flags)
+        exported = next(line for line in printed if line.startswith("Exported "))
+        return pathlib.Path(exported.removeprefix("Exported "))
 
     @functools.cached_property
     def _answerer(self) -> Answerer:

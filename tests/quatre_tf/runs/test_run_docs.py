@@ -1,5 +1,6 @@
 """docs/python.md from top to bottom, and the runs of two more pages, on a shorter training."""
 
+import pathlib
 import re
 
 import numpy as np
@@ -47,6 +48,10 @@ def test_shapes_in_comments_hold(executed):
     assert len(shapes) == 4
     for name, shape in shapes:
         assert str(list(executed[name].shape)) == shape
+
+
+def test_the_folder_of_the_export_is_returned(executed):
+    assert executed["version"] == pathlib.Path("exports/countries/1")
 
 
 def test_the_index_finds_the_answers_of_the_model(executed):
