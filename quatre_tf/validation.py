@@ -48,7 +48,7 @@ def check_table_dtype(policy: Any) -> None:
     """
     if policy.variable_dtype in ("bfloat16", "float16"):
         raise ValueError(
-            "The dtype policy must keep tables in float32; 'mixed_bfloat16' only rounds outputs. "
+            "The dtype policy must keep tables in float32; use 'mixed_bfloat16' to round outputs. "
             f"{describe('dtype', policy.name)}"
         )
 
