@@ -90,6 +90,7 @@ class Projected(Similarity):
         def of_group(
             members: tf.Tensor, points: tf.Tensor, matrix: tf.Tensor, state: tf.Tensor
         ) -> tuple[tf.Tensor, tf.Tensor]:
+            # Not a plain product: equal rows would be rounded otherwise at the end of a tile.
             scores = score(products(rows, tf.transpose(matrix)), points)
             return tf.transpose(scores[:, : tf.size(members)]), state
 
