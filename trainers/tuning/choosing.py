@@ -64,7 +64,10 @@ def choose(
         # Without a budget the epochs say how long.
         if value != defaults[name] and name != "budget_minutes"
     }
-    print(f"Chosen: {_text(changes) or 'the defaults'}\n", flush=True)
+    print(f"Chosen: {_text(changes) or 'the defaults'}", flush=True)
+    if not chosen.budget_minutes:
+        print(f"The run ends after {chosen.epochs} epochs, before the time is over.", flush=True)
+    print(flush=True)
     return chosen
 
 

@@ -76,7 +76,8 @@ def test_trainings_are_small_and_end_with_a_third_of_the_time(search):
     [(0.2, 512, 200), (1.0, 512, None), (8.0, 128, None), (50.0, 64, None)],
 )
 def test_size_and_length_fit_the_time_that_is_left(search, epoch, dim, epochs):
-    chosen, *_ = search(epoch=epoch)
+    chosen, _, lines = search(epoch=epoch)
+    assert ("The run ends after 200 epochs, before the time is over." in lines) == bool(epochs)
     assert chosen.embedding_dim == dim
     if epochs:
         assert (chosen.epochs, chosen.budget_minutes, chosen.validate_every) == (epochs, 0, 10)
