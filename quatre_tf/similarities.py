@@ -16,6 +16,8 @@ from quatre_tf.sparse_rows import put_in_place
 
 # Components whose terms are added in one pass over a tile: the sum is written once for all of them.
 _UNROLLED = 16
+# Floats of a vector register: XLA adds up that many sums at a time, but one sum float by float.
+_LANES = 16
 # Squared distances below this share of the squared norms lose digits to cancellation.
 _CANCELS = 2.0**-6
 # Rows of a product that were found to be rounded alike; six are not always.
@@ -64,14 +66,15 @@ class Similarity(abc.ABC):
 
     @abc.abstractmethod
     def tile_gradients(
-        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+        self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the gradients of rows and of queries, given the gradient of their scores.
 
         Args:
             rows: `[num_rows, width]`.
             queries: `[batch, width]`.
-            upstream: `[num_rows, batch]`, the gradient of `tile`.
+            scores: `[num_rows, batch]`, their `tile`.
+            upstream: `[num_rows, batch]`, its gradient.
         """
 
 
@@ -89,9 +92,10 @@ class Dot(Similarity):
         return products(rows, queries)
 
     def tile_gradients(
-        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+        self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns two matrix products."""
+        del scores
         return (
             tf.linalg.matmul(upstream, queries),
             tf.linalg.matmul(upstream, rows, transpose_a=True),
@@ -153,23 +157,17 @@ class Euclidean(Similarity):
         return scores
 
     def tile_gradients(
-        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+        self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns `-(q - t) / |q - t|`, summed: two matrix products."""
-        squares, norms = _squared_distances(rows, queries)
-        # A distance of zero has no direction; one lost to cancellation gets a bounded gradient.
-        weights = upstream * tf.math.rsqrt(tf.maximum(squares, 1e-6 * norms + _TINY))
+        # A distance of zero has no direction; the terms of a tiny one cancel, and are bounded.
+        least = 1e-6 * tf.add(*_squared_norms(rows, queries)) + _TINY
+        weights = upstream * tf.math.rsqrt(tf.maximum(tf.square(scores), least))
         return (
             tf.linalg.matmul(weights, queries) - tf.reduce_sum(weights, 1)[:, tf.newaxis] * rows,
             tf.linalg.matmul(weights, rows, transpose_a=True)
             - tf.reduce_sum(weights, 0)[:, tf.newaxis] * queries,
         )
-
-
-def _squared_distances(rows: tf.Tensor, queries: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns `|q - t|^2` by a matrix product, and `|q|^2 + |t|^2`, both `[num_rows, batch]`."""
-    norms = tf.add(*_squared_norms(rows, queries))
-    return norms - 2.0 * products(rows, queries), norms
 
 
 def _squared_norms(rows: tf.Tensor, queries: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -208,12 +206,21 @@ def products(rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
 
 def root_of_squares(rows: tf.Tensor) -> tf.Tensor:
     """Returns the Euclidean norms `[...]` of rows `[..., width]`; of zero, with gradient zero."""
-    return root(tf.reduce_sum(tf.square(rows), axis=-1))
+    return root(sum_components(tf.square(rows)))
 
 
 def root(squares: tf.Tensor) -> tf.Tensor:
     """Returns the root of sums of squares; where it is zero, so is the gradient."""
     return tf.sqrt(tf.maximum(squares, _TINY))
+
+
+def sum_components(rows: tf.Tensor) -> tf.Tensor:
+    """Returns the sums `[...]` of rows `[..., width]`."""
+    parts, rest = divmod(rows.shape[-1], _LANES)
+    if not rest:
+        lanes = tf.reshape(rows, tf.concat([tf.shape(rows)[:-1], [parts, _LANES]], axis=0))
+        rows = tf.reduce_sum(lanes, axis=-2)
+    return tf.reduce_sum(rows, axis=-1)
 
 
 class Separable(Similarity):
@@ -238,7 +245,7 @@ class Separable(Similarity):
 
     def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Returns minus the sum of the terms."""
-        return -tf.reduce_sum(self.term(*tf.split(queries - rows, self.parts, axis=-1)), axis=-1)
+        return -sum_components(self.term(*tf.split(queries - rows, self.parts, axis=-1)))
 
     @tf.function(jit_compile=True, autograph=False)
     def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
@@ -269,9 +276,10 @@ class Separable(Similarity):
 
     @tf.function(jit_compile=True, autograph=False)
     def tile_gradients(
-        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+        self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns sums of the slopes by the upstream gradient."""
+        del scores
         rows_by_component, queries_by_component = map(self._by_component, (rows, queries))
 
         def of_component(component: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

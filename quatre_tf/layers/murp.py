@@ -28,13 +28,13 @@ class PoincareDistances(Pointwise):
         return self._tile(rows, queries, *functions)
 
     def tile_gradients(
-        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+        self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the gradients by automatic differentiation of the tile."""
         with tf.GradientTape() as tape:
             tape.watch([rows, queries])
             scores = self.tile(rows, queries)
-        return tape.gradient(scores, [rows, queries], tf.cast(upstream, scores.dtype))
+        return tape.gradient(scores, [rows, queries], tf.cast(upstream, self.dtype))
 
     def _tile(self, rows: tf.Tensor, queries: tf.Tensor, of_tails: Any, of_heads: Any) -> tf.Tensor:
         is_head = queries[:, -1] > 0.5

@@ -62,9 +62,10 @@ class Pointwise(Similarity):
         return _concatenate(of_rows, rows, tf.constant(_ROWS), self.dtype)
 
     def tile_gradients(
-        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+        self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the gradients by automatic differentiation, some queries at a time."""
+        del scores
         size = _queries_at_once(rows, queries)
         upstream = tf.cast(tf.transpose(upstream), self.dtype)
 

@@ -59,20 +59,22 @@ class Projected(Similarity):
         return self._tile(self._distance.portable_tile, rows, queries)
 
     def tile_gradients(
-        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+        self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the gradients; that of a matrix is with the first query of its relation."""
-        upstream = tf.transpose(upstream)
+        scores, upstream = tf.transpose(scores), tf.transpose(upstream)
 
         def of_group(
             members: tf.Tensor, points: tf.Tensor, matrix: tf.Tensor, row_gradient: tf.Tensor
         ) -> tuple[tf.Tensor, tf.Tensor]:
             count = tf.size(members)
-            of_scores = tf.pad(
-                tf.gather(upstream, members), [[0, tf.shape(points)[0] - count], [0, 0]]
+            padding = [[0, tf.shape(points)[0] - count], [0, 0]]
+            own, of_own = (
+                tf.transpose(tf.pad(tf.gather(some, members), padding))
+                for some in (scores, upstream)
             )
             of_projected, of_points = self._distance.tile_gradients(
-                tf.linalg.matmul(rows, matrix), points, tf.transpose(of_scores)
+                tf.linalg.matmul(rows, matrix), points, own, of_own
             )
             of_matrix = tf.linalg.matmul(rows, of_projected, transpose_a=True)
             # The number has no gradient.

@@ -7,7 +7,7 @@ import keras
 import tensorflow as tf
 
 from quatre_tf.layers.transe import TransE
-from quatre_tf.similarities import Separable, Similarity, products
+from quatre_tf.similarities import Separable, Similarity, products, sum_components
 
 
 class Torus(Separable):
@@ -42,16 +42,17 @@ class ChordTorus(Similarity):
 
     def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Returns `-sum sin(pi delta)^2`."""
-        return -tf.reduce_sum(tf.square(tf.sin(math.pi * _wrapped(queries - rows))), axis=-1)
+        return -sum_components(tf.square(tf.sin(math.pi * _wrapped(queries - rows))))
 
     def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
         """Returns one matrix product, of twice the width."""
         return 0.5 * (products(_points(rows), _points(queries)) - rows.shape[1])
 
     def tile_gradients(
-        self, rows: tf.Tensor, queries: tf.Tensor, upstream: tf.Tensor
+        self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns two matrix products, along the tangents of the circles."""
+        del scores
         of_rows, of_queries = _points(rows), _points(queries)
         return (
             _along_tangents(of_rows, tf.linalg.matmul(upstream, of_queries)),

@@ -99,7 +99,8 @@ class CandidateScores:
             queries, rows = tf.cast(queries, compute_dtype), tf.cast(rows, compute_dtype)
             self.scores = tf.linalg.matmul(queries, rows, transpose_b=True)
         else:
-            self.scores = tf.cast(tf.transpose(similarity.tile(rows, queries)), queries.dtype)
+            self._tile = similarity.tile(rows, queries)
+            self.scores = tf.cast(tf.transpose(self._tile), queries.dtype)
         self._queries, self._rows = queries, rows
 
     def gradients(self, upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -121,7 +122,7 @@ class CandidateScores:
         ) -> tuple[tf.Tensor, tf.Tensor, tf.TensorArray]:
             tile = slice(start, start + size)
             of_rows, of_queries = self._similarity.tile_gradients(
-                self._rows[tile], self._queries, upstream[tile]
+                self._rows[tile], self._queries, self._tile[tile], upstream[tile]
             )
             query_gradient += tf.ensure_shape(of_queries, query_gradient.shape)
             return start + size, query_gradient, parts.write(parts.size(), of_rows)

@@ -14,7 +14,7 @@ import tensorflow as tf
 from quatre_tf.layers.score_function import ScoreFunction
 
 
-def _compiled(program: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(program: Callable[..., Any]) -> Callable[..., Any]:
     """Compiles a pure function of a score function, once for all that are configured alike.
 
     A process that trains many models keeps one compiled function for each kind, not for each model.
@@ -35,7 +35,7 @@ def _compiled(program: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-@_compiled
+@compiled
 def queries(
     function: ScoreFunction, entities: tf.Tensor, folded: tf.Tensor, is_head: tf.Tensor | None
 ) -> tf.Tensor:
@@ -50,7 +50,7 @@ def queries(
     return _queries(function, entities, folded, is_head)
 
 
-@_compiled
+@compiled
 def query_gradients(
     function: ScoreFunction,
     entities: tf.Tensor,
@@ -65,7 +65,7 @@ def query_gradients(
     return tape.gradient(found, [entities, folded], output_gradients=upstream)
 
 
-@_compiled
+@compiled
 def both_queries(
     function: ScoreFunction,
     heads: tf.Tensor,
@@ -86,7 +86,7 @@ def both_queries(
     return _together(_both_queries(function, *rows))
 
 
-@_compiled
+@compiled
 def both_query_gradients(
     function: ScoreFunction,
     heads: tf.Tensor,
@@ -120,7 +120,7 @@ def both_query_gradients(
     return _together(entities), _together(of_folded)
 
 
-@_compiled
+@compiled
 def relation_derivatives(
     function: ScoreFunction, heads: tf.Tensor, tails: tf.Tensor, folded_width: int
 ) -> tf.Tensor:
@@ -135,7 +135,7 @@ def relation_derivatives(
     return tape.gradient(scores, folded)
 
 
-@_compiled
+@compiled
 def end_gradients(
     function: ScoreFunction, heads: tf.Tensor, tails: tf.Tensor, folded: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:

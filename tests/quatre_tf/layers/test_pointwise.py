@@ -65,7 +65,9 @@ def test_gradients_of_blocks_add_up(model, rng, monkeypatch):
             tf.broadcast_to(rows[:, tf.newaxis], [*shape[:2], rows.shape[1]]),
         )
     expected = tape.gradient(pairs, [rows, queries], tf.cast(upstream, pairs.dtype))
-    found = function.similarity.tile_gradients(rows, queries, upstream)
+    found = function.similarity.tile_gradients(
+        rows, queries, function.similarity.tile(rows, queries), upstream
+    )
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-4, atol=1e-5)
     # What queries have of their relation may have its gradient with any of them.
     for source in (given, folded):
