@@ -61,7 +61,7 @@ def comparison(results: Results, lines: Lines = _SIDES) -> Iterator[Table]:
     """Yields the differences from each baseline, with intervals and p values."""
     for baseline in dict.fromkeys(row.baseline for row in results.rows if row.baseline):
         title = (
-            f"Differences, minus {baseline}, paired by triple.\n"
+            f"Differences from {baseline}, paired by triple.\n"
             "A lower MR is better; for the other metrics, a higher one."
         )
         headings = {

@@ -205,7 +205,7 @@ class TrainConfig:
     )
     lr_decay: str = setting(
         "none",
-        help="linear: decrease the learning rate to 0 over the training.",
+        help="linear: decrease the learning rate to 0 over the course of training.",
         group="recipe",
         choices=("none", "linear"),
     )

@@ -62,7 +62,7 @@ def test_ties_are_shown_where_they_matter(results):
 def test_comparison_names_the_baseline():
     results = make_results(["likes"], runs=("one", "two"), baseline="two")
     (table,) = tables.comparison(results)
-    assert table.title.startswith("Differences, minus two, paired by triple.")
+    assert table.title.startswith("Differences from two, paired by triple.")
     assert table.rows[1] == [
         "heads and tails, one",
         *["+0.0\n+0.0 to +0.0\np < 0.001"],
