@@ -22,7 +22,7 @@ PROGRAMS = {
     for package in [name, *(f"{name}.{part}" for part in find_packages(name))]
 }
 
-ANALYSIS = ["matplotlib>=3.8", "scikit-learn>=1.4"]
+ANALYSIS = ["matplotlib>=3.8", "pandas>=2.2", "scikit-learn>=1.4"]
 # Made from Markdown and docstrings; Sphinx 8.1 is the last for Python 3.10.
 DOCS = ["sphinx>=8.1,<10", "myst-parser>=4,<6", "furo>=2025.12.19"]
 # Reads RDF.
@@ -93,8 +93,6 @@ setup(
             # examples/quickstart.ipynb.
             "nbclient>=0.10",
             "ipykernel>=6.29",
-            # `to_pandas` of records.
-            "pandas>=2.2",
             *ANALYSIS,
             *PREPARE,
             *SERVING,

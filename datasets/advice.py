@@ -154,6 +154,12 @@ def _alike(graph: Graph) -> Iterator[tuple[str, str]]:
 
 def _preparation(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     done = facts.get("preparation", {})
+    if files := done.get("headers_in_doubt"):
+        yield (
+            "headers_in_doubt",
+            f"The first line of {_list(files, len(files))} was read as a fact, but its names come"
+            " nowhere else. If it is a header, read it as one: `quatre prepare --header`.",
+        )
     if done.get("literals_left_out"):
         yield (
             "literals_left_out",

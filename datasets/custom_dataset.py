@@ -98,6 +98,7 @@ def _read(source: Source, split: SplitOptions | None, name: str) -> tuple[Graph,
                 note += " Labelled negatives left out: they belong to the splits that were given."
     told = {
         "read": [*read.notes, note],
+        "headers_in_doubt": read.headers_in_doubt,
         "literals": read.literals,
         "literals_left_out": 0 if source.keep_literals else sum(read.literals.values()),
     }

@@ -23,10 +23,6 @@ _LABELS = "labels"
 # In a smaller file every line may be the only one with its names.
 _HEADER_ROWS = 10
 _SHOWN_PREDICATES = 5
-_DOUBT = (
-    ". The names of the first line come nowhere else: if it is a header, say --header to"
-    " `quatre prepare`"
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +54,7 @@ class InputTriples:
         negatives: The columns of the labelled negatives of valid and test, where they are given.
         labels: Labels by entity name; of several the first.
         literals: Statements with a literal for an object, other than labels, by predicate.
+        headers_in_doubt: Files whose first line was read as a fact and may be a header.
         notes: What a file was taken for, a line a file; what was left out.
     """
 
@@ -65,6 +62,7 @@ class InputTriples:
     negatives: dict[str, pa.Table]
     labels: dict[str, str]
     literals: dict[str, int]
+    headers_in_doubt: list[str]
     notes: list[str]
 
     @property
@@ -84,10 +82,11 @@ def read_input(source: Source) -> InputTriples:
     labels, notes = _read_labels(labels_file, source.format)
     paths = [path for paths in parts.values() for path in paths]
     several = sum(_kind(path) in FORMATS for path in paths) > 1
-    read = {}
+    read, in_doubt = {}, []
     literals: collections.Counter[str] = collections.Counter()
     for path in paths:
-        read[path], note = _read(path, source, f"{path.name}/" if several else "")
+        read[path], note, may_have_header = _read(path, source, f"{path.name}/" if several else "")
+        in_doubt += [path.name] * may_have_header
         labels = read[path].labels | labels
         notes.append(f"{path.name}: {len(read[path].table):,} triples; {note}")
         literals.update(read[path].literals)
@@ -98,7 +97,7 @@ def read_input(source: Source) -> InputTriples:
     negatives = {split: tables.pop(part) for split, part in NEGATIVES.items() if part in tables}
     if ignored:
         notes.append(f"Not read: {', '.join(ignored)}.")
-    return InputTriples(tables, negatives, labels, dict(literals.most_common()), notes)
+    return InputTriples(tables, negatives, labels, dict(literals.most_common()), in_doubt, notes)
 
 
 def _find(
@@ -177,14 +176,14 @@ def _read_labels(path: pathlib.Path | None, given: Format) -> tuple[dict[str, st
     return found, [f"{path.name}: {len(found):,} labels; {layout}"]
 
 
-def _read(path: pathlib.Path, source: Source, scope: str) -> tuple[RdfTriples, str]:
-    """Returns what a file holds, and what it was taken for."""
+def _read(path: pathlib.Path, source: Source, scope: str) -> tuple[RdfTriples, str, bool]:
+    """Returns what a file holds, what it was taken for, and whether its first line is in doubt."""
     if _kind(path) in FORMATS:
         read = read_rdf(path, keep_literals=source.keep_literals, scope=scope)
-        return read, read.format + _literals_text(read.literals, source.keep_literals)
+        return read, read.format + _literals_text(read.literals, source.keep_literals), False
     table, layout = read_columns(path, TRIPLE_ROLES, source.format)
-    doubt = "" if layout.header or not _is_lonely(table) else _DOUBT
-    return RdfTriples("", table, {}, {}), f"{layout}{doubt}"
+    in_doubt = not layout.header and _is_lonely(table)
+    return RdfTriples("", table, {}, {}), str(layout), in_doubt
 
 
 def _literals_text(literals: Mapping[str, int], are_kept: bool) -> str:

@@ -256,6 +256,15 @@ def test_standard_input(tmp_path, monkeypatch):
     assert len(catalog.load(str(tmp_path / "out")).known) == len(FACTS)
 
 
+@pytest.mark.parametrize("header", [("film", "what", "which"), ("film", "next", "which")])
+def test_a_first_line_that_may_be_a_header(tmp_path, header):
+    source = Source(write_csv(tmp_path / "facts.csv", [header, *FACTS]))
+    report = prepare(source, tmp_path / "out")
+    in_doubt = header[1] == "what"
+    assert report["preparation"]["headers_in_doubt"] == ["facts.csv"] * in_doubt
+    assert ("quatre prepare --header" in report["warnings"].get("headers_in_doubt", "")) == in_doubt
+
+
 def test_an_input_that_is_no_regular_file(tmp_path):
     os.mkfifo(tmp_path / "facts.csv")
     for path in (tmp_path / "facts.csv", tmp_path):

@@ -24,8 +24,8 @@ def test_notebook(tmp_path, monkeypatch):
     assert sum("image/png" in output.get("data", {}) for output in outputs) == 2
     assert sum("text/html" in output.get("data", {}) for output in outputs) == 5
     assert [output for output in outputs if output.output_type == "stream"] == []
-    config = json.loads((tmp_path / "runs" / "countries" / "config.json").read_text())
-    assert config["dataset"] == "countries"
+    (config,) = tmp_path.glob("runs/countries-*/config.json")
+    assert json.loads(config.read_text())["dataset"] == "countries"
 
 
 def test_outputs_are_not_committed():

@@ -46,7 +46,7 @@ def report_exported(
             title = f"({', '.join(name or ASKED for name in fields)})" if titles else ""
             yield Block(title, dict(zip(COLUMNS, fields, strict=True)), rows)
 
-    return Report(_COLUMNS, blocks(), options.note(calibrated=True, num_entities=0))
+    return Report(_COLUMNS, blocks(), options.note(calibrated=True, num_entities=None))
 
 
 def _newest(folder: pathlib.Path) -> pathlib.Path:

@@ -22,13 +22,13 @@ _BATCH = 256
 _BATCH_ANSWERS = 1 << 18
 # By name: what a probability means, for people.
 PROBABILITIES = {
-    "even_odds": "probability: of a true triple against one corrupted at random, at even odds; "
-    "--probability=answer is among all candidates (docs/calibration.md)",
+    "even_odds": "probability: of a true triple against one corrupted at random, at even odds",
     "answer": "probability: that it is an answer among all {:,} entities, from how often answers "
     "of the validation split had such scores (docs/calibration.md)",
 }
 
 
+_OTHER = "; --probability=answer is among all candidates (docs/calibration.md)"
 _LEFT_OUT = "Known facts are left out; --include_known shows them."
 
 
@@ -50,9 +50,16 @@ class Options:
     explain: int = 0
     probability: str = "even_odds"
 
-    def note(self, calibrated: bool, num_entities: int) -> str:
-        """Returns what people should know about the answers."""
+    def note(self, calibrated: bool, num_entities: int | None) -> str:
+        """Returns what people should know about the answers.
+
+        Args:
+            calibrated: Whether the answers have probabilities.
+            num_entities: Of a run; None for an exported model, which has one kind of probability.
+        """
         notes = [PROBABILITIES[self.probability].format(num_entities)] if calibrated else []
+        if notes and self.probability == "even_odds" and num_entities:
+            notes = [f"{notes[0]}{_OTHER}"]
         return "\n".join(notes if self.include_known else [*notes, _LEFT_OUT])
 
 
