@@ -39,14 +39,31 @@ def test_signatures_are_as_documented(exported):
         assert set(signatures[name].outputs) == set(outputs), name
 
 
-def test_the_example_over_grpc(tmp_path, capsys):
-    pytest.importorskip("tensorflow_serving", reason="needs tensorflow-serving-api")
+@pytest.fixture
+def countries(tmp_path):
+    """The folder of an exported model of `countries`."""
     graph = catalog.load("countries")
     model = QuatRE(graph.num_entities, graph.num_relations, embedding_dim=4)
     export_scorer(build_scorer(model, graph), tmp_path)
+    return tmp_path
+
+
+def test_the_example_without_a_server(countries, capsys):
+    (example,) = [b for b in blocks(FOLDER / "README.md", "python") if "saved_model.load" in b.text]
+    exec(example.text.replace("saved_models/exports/countries", str(countries)), {})
+    with load_session(countries / "1") as ask:
+        expected = ask(
+            "predict_tails", head=["Egypt"], relation=["official_language"], top_k=3, filtered=False
+        )
+    printed = capsys.readouterr().out
+    assert all(repr(name) in printed for name in expected["entities"][0])
+
+
+def test_the_example_over_grpc(countries, capsys):
+    pytest.importorskip("tensorflow_serving", reason="needs tensorflow-serving-api")
     (example,) = [b for b in blocks(FOLDER / "README.md", "python") if "grpc" in b.text]
-    with load_session(tmp_path / "1") as ask:
-        servable = Servable("countries", tmp_path / "1", ask)
+    with load_session(countries / "1") as ask:
+        servable = Servable("countries", countries / "1", ask)
         with serve_grpc(servable) as address:
             exec(example.text.replace("localhost:8500", address), {})
         expected = ask(
