@@ -153,12 +153,16 @@ _FB15K237 = {
     "epochs": 20,
     "validate_every": 4,
 }
+_SHORT = {"epochs": 12, "validate_every": 6}
 _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 20}
 # The other models, one or two trainings each: less tuning than the quaternions had.
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "distmult": {
         "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 1024}},
-        "sampled": {"wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1, "epochs": 20}},
+        "sampled": {
+            "wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1, "epochs": 20},
+            "wn18": {"embedding_dim": 512, "num_candidates": 2048, **_SHORT},
+        },
     },
     "complex": {
         "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 512}},
@@ -168,8 +172,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
                 "embedding_dim": 384,
                 "learning_rate": 0.15,
                 "n3": 0.05,
-                "epochs": 12,
-                "validate_every": 6,
+                **_SHORT,
             },
         },
     },
@@ -188,8 +191,24 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             }
         }
     },
-    "transe": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 512, "norm": "2"}}},
-    "rotate": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}}},
+    "transe": {
+        "sampled": {
+            "wn18rr": {**_DISTANCE, "embedding_dim": 512, "norm": "2"},
+            "wn18": {**_DISTANCE, "embedding_dim": 512, "norm": "2", **_SHORT},
+        }
+    },
+    "rotate": {
+        "sampled": {
+            "wn18rr": {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05},
+            "wn18": {
+                **_DISTANCE,
+                "embedding_dim": 256,
+                "init_scale": 0.05,
+                "epochs": 30,
+                "validate_every": 10,
+            },
+        }
+    },
     "toruse": {
         "sampled": {
             "wn18rr": {
