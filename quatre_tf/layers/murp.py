@@ -31,10 +31,11 @@ class PoincareDistances(Pointwise):
         self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the gradients by automatic differentiation of the tile."""
+        del scores
         with tf.GradientTape() as tape:
             tape.watch([rows, queries])
-            scores = self.tile(rows, queries)
-        return tape.gradient(scores, [rows, queries], tf.cast(upstream, self.dtype))
+            tile = self.tile(rows, queries)
+        return tape.gradient(tile, [rows, queries], tf.cast(upstream, self.dtype))
 
     def _tile(self, rows: tf.Tensor, queries: tf.Tensor, of_tails: Any, of_heads: Any) -> tf.Tensor:
         is_head = queries[:, -1] > 0.5

@@ -29,7 +29,6 @@ from quatre_tf.layers.relation_rotations import RelationRotations
 from quatre_tf.layers.score_function import ScoreFunction
 from quatre_tf.model import KGEModel
 from quatre_tf.objectives import compiled_queries
-from quatre_tf.objectives.compiled_queries import compiled
 from quatre_tf.objectives.losses import logistic_loss
 from quatre_tf.objectives.objective import Objective
 from quatre_tf.sparse_rows import combine_rows, sum_rows
@@ -276,7 +275,7 @@ def _dot_scores(
     )
 
 
-@compiled
+@compiled_queries.compiled
 def _other_scores(
     function: ScoreFunction,
     queries: tf.Tensor,
