@@ -14,7 +14,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from absl import app, flags, logging
 
@@ -28,9 +28,11 @@ flags.DEFINE_bool("help_all", False, "Show all flags of the program.")
 _OF_EVERY_PROGRAM = ("help_all", "debug", "verbosity")
 # Of an error: a name in it may have any length.
 _MAX_LINE = 2000
-# Keras imports them, where they are installed, for integrations that no program uses. That takes
-# 1.2 of the 3 seconds of CPU time of its import.
-_UNUSED_BY_PROGRAMS = ("matplotlib", "pandas", "sklearn")
+# Keras and TensorFlow import them, where they are installed, for integrations that no program uses.
+# That takes 1.4 of the 3 seconds of CPU time of their import.
+_UNUSED_BY_TENSORFLOW = ("IPython", "matplotlib", "pandas", "scipy", "sklearn")
+# Arrow imports it to see whether it was given one of its tables.
+_UNUSED_BY_PROGRAMS = ("pandas",)
 # By flag: its heading in the help, and whether it is on the first page.
 _PLACES: dict[str, tuple[str, bool]] = {}
 
@@ -106,7 +108,7 @@ def import_tensorflow() -> None:
     # a second of CPU time when the process ends.
     gc.disable()
     try:
-        with status("Loading TensorFlow"), muted, _hidden(_UNUSED_BY_PROGRAMS):
+        with status("Loading TensorFlow"), muted, _hidden(_UNUSED_BY_TENSORFLOW):
             import keras
             import tensorflow  # noqa: F401
     except ValueError as error:
@@ -120,15 +122,22 @@ def import_tensorflow() -> None:
 @contextlib.contextmanager
 def _hidden(names: Sequence[str]) -> Iterator[None]:
     """Makes modules that are not imported yet look as if they were not installed."""
-    modules: Any = sys.modules
-    hidden = [name for name in names if name not in modules]
-    # An import of what is None fails.
-    modules.update(dict.fromkeys(hidden))
+    finder: Any = _Nowhere(names)
+    sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
-        for name in hidden:
-            del modules[name]
+        sys.meta_path.remove(finder)
+
+
+class _Nowhere(NamedTuple):
+    """Finds no module of some names, and keeps others from finding one."""
+
+    names: Sequence[str]
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        if name in self.names:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def _is_verbosity_given() -> bool:
@@ -212,7 +221,8 @@ def _run(main: Callable[[], int | None], if_interrupted: str) -> int:
     if not _is_verbosity_given():
         logging.set_verbosity(logging.WARNING)
     try:
-        return main() or 0
+        with _hidden(_UNUSED_BY_PROGRAMS):
+            return main() or 0
     except DataError as error:
         if _DEBUG.value:
             raise

@@ -154,6 +154,9 @@ class Predictor:
             "tail": ("head", self._scorer.predict_tails),
             "head": ("tail", self._scorer.predict_heads),
         }[asked]
+        if len(questions) == 1:
+            # To trace it would take longer.
+            predict = predict.python_function
         return predict(
             **{given: tf.constant([question.given for question in questions])},
             relation=tf.constant([question.relation for question in questions]),
