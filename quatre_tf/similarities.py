@@ -34,11 +34,14 @@ class Similarity(abc.ABC):
     Attributes:
         linear: Whether a score is the dot product of query and row. Gradients then have a closed
             form, and entities can be added without training.
+        finite_by_norms: Whether scores are finite wherever `(|query| + |row|)^2` is far from the
+            largest float.
         dtype: The dtype that scores are computed in.
         gradient_rows: Rows that `tile_gradients` is meant for at once.
     """
 
     linear: ClassVar[bool] = False
+    finite_by_norms: ClassVar[bool] = False
     dtype: tf.DType = tf.float32
     gradient_rows: ClassVar[int] = 256
 
@@ -81,7 +84,7 @@ class Similarity(abc.ABC):
 class Dot(Similarity):
     """The dot product."""
 
-    linear = True
+    linear = finite_by_norms = True
 
     def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Returns `query . row`."""
@@ -109,6 +112,8 @@ class Euclidean(Similarity):
     distance is computed again by subtraction.
     """
 
+    finite_by_norms = True
+
     def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Returns `-|q - t|`."""
         return -root_of_squares(queries - rows)
@@ -134,10 +139,14 @@ class Euclidean(Similarity):
         # Few queries have such a row in a tile: only their columns are looked through.
         largest = _CANCELS * (query_norms[0] + tf.reduce_max(row_norms))
         columns = tf.where(tf.square(tf.reduce_max(scores, axis=0)) < largest)[:, 0]
-        squares = tf.square(tf.gather(scores, columns, axis=1))
-        found = tf.where(squares < _CANCELS * (row_norms + tf.gather(query_norms, columns, axis=1)))
-        places = tf.stack([found[:, 0], tf.gather(columns, found[:, 1])], axis=1)
-        return put(scores, places, self._subtracted(rows, queries, places))
+
+        def subtracted() -> tf.Tensor:
+            norms = row_norms + tf.gather(query_norms, columns, axis=1)
+            found = tf.where(tf.square(tf.gather(scores, columns, axis=1)) < _CANCELS * norms)
+            places = tf.stack([found[:, 0], tf.gather(columns, found[:, 1])], axis=1)
+            return put(scores, places, self._subtracted(rows, queries, places))
+
+        return tf.cond(tf.size(columns) > 0, subtracted, lambda: scores)
 
     def _subtracted(self, rows: tf.Tensor, queries: tf.Tensor, places: tf.Tensor) -> tf.Tensor:
         """Returns the scores `[k]` of pairs `[k, 2]` of a row and a query."""

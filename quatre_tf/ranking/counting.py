@@ -217,11 +217,11 @@ _compiled_count = tf.function(_count, autograph=False)
 
 def _is_finite(similarity: Similarity, table: CandidateTable, queries: tf.Tensor) -> tf.Tensor:
     """Returns whether all scores are finite for certain, without a look at them."""
-    if not similarity.linear:
+    if not similarity.finite_by_norms:
         return tf.constant(False)
-    # By Cauchy and Schwarz no score, and no partial sum of one, is larger than this.
-    bound = table.norm * tf.sqrt(2.0 * tf.cast(tf.nn.l2_loss(queries), tf.float64))
-    return bound < _SAFE_SCORE
+    norm = tf.sqrt(2.0 * tf.cast(tf.nn.l2_loss(queries), tf.float64))
+    # By Cauchy and Schwarz no dot product, no square of a distance and no partial sum is larger.
+    return tf.square(table.norm + norm) < _SAFE_SCORE
 
 
 def _assert_finite(scores: tf.Tensor) -> tf.Operation | None:
