@@ -140,15 +140,17 @@ def _begun(
     else:
         graph = catalog.load(config.dataset, **sources)
     check_memory(config, graph)
-    if choose:
-        config = choose(config, graph, lambda: Clock.now() - started)
-        check_memory(config, graph)
     with contextlib.ExitStack() as held:
         with _explained(run):
             held.enter_context(run.locked())
             _check_fresh(run, resume)
             if resume:
                 check_resumable(run, config)
+        # In a folder that can be written: to choose takes minutes.
+        if choose:
+            config = choose(config, graph, lambda: Clock.now() - started)
+            check_memory(config, graph)
+        with _explained(run):
             graph = run.begin(config, graph)
             if preparation:
                 write_text(run.graph / REPORT, json.dumps(preparation, indent=2) + "\n")

@@ -2,11 +2,12 @@
 
 import dataclasses
 import math
+import pathlib
 
 import pytest
 
 from datasets import catalog
-from quatre_tf.errors import TrainingError
+from quatre_tf.errors import DataError, TrainingError
 from tests import commands
 from tests.trainers.training.misfortunes import export_little
 from tests.trainers.training.wiring import eagerly
@@ -42,6 +43,8 @@ def search(family, monkeypatch, capsys):
             return figure(config)
 
         monkeypatch.setattr(choosing._Search, "_train", train)
+        # Nothing was trained, and a look for garbage takes a second.
+        monkeypatch.setattr(choosing, "free_memory", lambda: None)
         graph = catalog.load(str(family))
         chosen = choosing.choose(fixed, config, graph, lambda: time[0])
         return chosen, trials, capsys.readouterr().out.splitlines()
@@ -142,6 +145,12 @@ def test_a_run_begins_with_settings_that_were_chosen(family, tmp_path, monkeypat
     tried = [line for line in out.splitlines() if line.startswith("  --")]
     best = [line for line in tried if line.endswith("  best so far")][-1]
     assert best.startswith(f"  --n3={written.n3:g} ")
+
+
+def test_nothing_is_chosen_for_a_folder_that_cannot_be_written(family):
+    config = dataclasses.replace(DEFAULTS, dataset=str(family))
+    with pytest.raises(DataError, match="Cannot write to /dev/null/run: Not a directory"):
+        fit(config, pathlib.Path("/dev/null/run"), choose=lambda *_: pytest.fail("chosen"))
 
 
 def test_optuna_is_not_needed():
