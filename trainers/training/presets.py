@@ -154,7 +154,10 @@ _FB15K237 = {
     "validate_every": 4,
 }
 _SHORT = {"epochs": 12, "validate_every": 6}
+_FB15K = {"num_candidates": 2048, "learning_rate": 0.2, "n3": 0.0075}
 _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 20}
+_TRANSE = {**_DISTANCE, "embedding_dim": 512, "norm": "2"}
+_ROTATE = {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}
 # The other models, one or two trainings each: less tuning than the quaternions had.
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "distmult": {
@@ -162,6 +165,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "sampled": {
             "wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1, "epochs": 20},
             "wn18": {"embedding_dim": 512, "num_candidates": 2048, **_SHORT},
+            "fb15k": {**_FB15K, "embedding_dim": 512, "epochs": 10},
         },
     },
     "complex": {
@@ -174,6 +178,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
                 "n3": 0.05,
                 **_SHORT,
             },
+            "fb15k": {**_FB15K, "embedding_dim": 256, "epochs": 10},
         },
     },
     "autosf": {
@@ -193,20 +198,15 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     },
     "transe": {
         "sampled": {
-            "wn18rr": {**_DISTANCE, "embedding_dim": 512, "norm": "2"},
-            "wn18": {**_DISTANCE, "embedding_dim": 512, "norm": "2", **_SHORT},
+            "wn18rr": _TRANSE,
+            "wn18": {**_TRANSE, **_SHORT},
+            "fb15k": {**_TRANSE, "num_candidates": 1024, "epochs": 8, "validate_every": 4},
         }
     },
     "rotate": {
         "sampled": {
-            "wn18rr": {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05},
-            "wn18": {
-                **_DISTANCE,
-                "embedding_dim": 256,
-                "init_scale": 0.05,
-                "epochs": 30,
-                "validate_every": 10,
-            },
+            "wn18rr": _ROTATE,
+            "wn18": {**_ROTATE, "epochs": 30, "validate_every": 10},
         }
     },
     "toruse": {
