@@ -157,6 +157,7 @@ _SHORT = {"epochs": 12, "validate_every": 6}
 _FB15K = {"num_candidates": 2048, "learning_rate": 0.2, "n3": 0.0075}
 _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 20}
 _TRANSE = {**_DISTANCE, "embedding_dim": 512, "norm": "2"}
+_PROJECTED = {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}
 _ROTATE = {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}
 # The other models, one or two trainings each: less tuning than the quaternions had.
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
@@ -221,17 +222,13 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             }
         }
     },
-    "transr": {
+    "transr": {"sampled": {"wn18rr": {**_PROJECTED, "learning_rate": 0.2, "num_candidates": 4096}}},
+    "stranse": {
         "sampled": {
-            "wn18rr": {
-                **_DISTANCE,
-                "embedding_dim": 100,
-                "learning_rate": 0.2,
-                "num_candidates": 4096,
-            }
+            "wn18rr": _PROJECTED,
+            "wn18": {**_PROJECTED, "embedding_dim": 50, "num_candidates": 1024, "epochs": 10},
         }
     },
-    "stranse": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}}},
     "murp": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 40, "validate_every": 10}}},
     "conve": {
         "sampled": {
