@@ -166,7 +166,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "sampled": {
             "wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1, "epochs": 20},
             "wn18": {"embedding_dim": 512, "num_candidates": 2048, **_SHORT},
-            "fb15k": {**_FB15K, "embedding_dim": 512, "epochs": 10},
+            "fb15k": {**_FB15K, "embedding_dim": 512, "epochs": 26, "validate_every": 13},
         },
     },
     "complex": {
