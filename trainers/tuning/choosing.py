@@ -4,7 +4,8 @@ One setting after another is varied around the best values so far: the regulariz
 matters most, then learning rate, batch size and recipe. The trainings are small, take equally long
 and are ranked on the same validation triples. Short trainings need less regularization than long
 ones, so a few longer ones try heavier weights. The size comes last: the largest that leaves enough
-epochs in the rest of the time.
+epochs in the rest of the time. Small graphs do not need all of it; on them, the largest size is
+tried as well, because it is not always the best.
 """
 
 import dataclasses
@@ -39,6 +40,8 @@ _DIMS = (512, 256, 128)
 _LEAST_EPOCHS = 25
 _MOST_EPOCHS = 200
 _VALIDATE_EVERY = 10
+# A run takes so many times as long with a trial of its size; the validations are in it.
+_WITH_TRIAL = 3.0
 
 
 def choose(
@@ -131,12 +134,17 @@ class _Search:
         # At most proportional to the size.
         epoch = measured / best.embedding_dim
         fitting = (dim for dim in _DIMS if epoch * dim * _LEAST_EPOCHS <= seconds)
-        best = self._sized(best, next(fitting, _SHORT_DIM))
-        if seconds > _MOST_EPOCHS * epoch * best.embedding_dim:
-            best = dataclasses.replace(
-                best, budget_minutes=0.0, epochs=_MOST_EPOCHS, validate_every=_VALIDATE_EVERY
-            )
-        return best
+        largest = self._sized(best, next(fitting, _SHORT_DIM))
+        longest = _MOST_EPOCHS * epoch * largest.embedding_dim
+        if seconds <= longest:
+            return largest
+        if seconds > _WITH_TRIAL * longest:
+            self._seconds, self._took, self._end = longest, 0.0, self._budget
+            self._try(embedding_dim=largest.embedding_dim)
+            largest = self._best
+        return dataclasses.replace(
+            largest, budget_minutes=0.0, epochs=_MOST_EPOCHS, validate_every=_VALIDATE_EVERY
+        )
 
     def _choose_weight(self) -> None:
         """Looks for the top of the curve over the logarithm of the weight."""

@@ -79,13 +79,19 @@ def test_trainings_are_small_and_end_with_a_third_of_the_time(search):
     [(0.2, 512, 200), (1.0, 512, None), (8.0, 128, None), (50.0, 64, None)],
 )
 def test_size_and_length_fit_the_time_that_is_left(search, epoch, dim, epochs):
-    chosen, _, lines = search(epoch=epoch)
+    chosen, _, lines = search(epoch=epoch, figure=lambda config: config.embedding_dim)
     assert ("The run ends after 200 epochs, before the time is over." in lines) == bool(epochs)
     assert chosen.embedding_dim == dim
     if epochs:
         assert (chosen.epochs, chosen.budget_minutes, chosen.validate_every) == (epochs, 0, 10)
     else:
         assert chosen.budget_minutes == 10.0
+
+
+def test_the_largest_size_has_to_be_better_where_the_run_ends_early(search):
+    chosen, trials, _ = search(epoch=0.05, figure=lambda config: -abs(config.embedding_dim - 128))
+    assert trials[-1].embedding_dim == 512
+    assert (chosen.embedding_dim, chosen.n3, chosen.epochs) == (128, trials[-1].n3, 200)
 
 
 def test_longer_trainings_show_that_more_regularization_pays_off(search):
