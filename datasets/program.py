@@ -131,7 +131,7 @@ def _hidden(names: Sequence[str]) -> Iterator[None]:
 
 
 class _Nowhere(NamedTuple):
-    """Finds no module of some names, and keeps others from finding one."""
+    """A finder of modules that is asked first, and says of some names that there is no module."""
 
     names: Sequence[str]
 

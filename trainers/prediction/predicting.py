@@ -155,7 +155,7 @@ class Predictor:
             "head": ("tail", self._scorer.predict_heads),
         }[asked]
         if len(questions) == 1:
-            # To trace it would take longer.
+            # Tracing takes longer than answering once.
             predict = predict.python_function
         return predict(
             **{given: tf.constant([question.given for question in questions])},

@@ -146,7 +146,7 @@ def _begun(
             _check_fresh(run, resume)
             if resume:
                 check_resumable(run, config)
-        # In a folder that can be written: to choose takes minutes.
+        # Not before the folder is known to be writable: choosing takes minutes.
         if choose:
             config = choose(config, graph, lambda: Clock.now() - started)
             check_memory(config, graph)

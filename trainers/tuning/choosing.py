@@ -40,7 +40,8 @@ _DIMS = (512, 256, 128)
 _LEAST_EPOCHS = 25
 _MOST_EPOCHS = 200
 _VALIDATE_EVERY = 10
-# A run takes so many times as long with a trial of its size; the validations are in it.
+# Where the rest of the time is this many times that of the run's steps, a trial of its size and the
+# run's validations fit in, too.
 _WITH_TRIAL = 3.0
 
 
@@ -126,7 +127,10 @@ class _Search:
             self._try(recipe="strong")
 
     def run_config(self) -> TrainConfig:
-        """Returns the best settings, with the size and length that there is time for."""
+        """Returns the best settings, with the size and length that there is time for.
+
+        Where the run would end early, its size is tried first.
+        """
         best, seconds = self._best, self._budget - self._clock()
         measured = self._epoch_seconds.get(_kind(best))
         if measured is None:
