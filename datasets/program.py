@@ -31,7 +31,7 @@ _MAX_LINE = 2000
 # Keras and TensorFlow import them, where they are installed, for integrations that no program uses.
 # That takes 1.4 of the 3 seconds of CPU time of their import.
 _UNUSED_BY_TENSORFLOW = ("IPython", "matplotlib", "pandas", "scipy", "sklearn")
-# Arrow imports it to see whether it was given one of its tables.
+# Arrow imports pandas to check whether its input is a DataFrame.
 _UNUSED_BY_PROGRAMS = ("pandas",)
 # By flag: its heading in the help, and whether it is on the first page.
 _PLACES: dict[str, tuple[str, bool]] = {}
@@ -131,7 +131,7 @@ def _hidden(names: Sequence[str]) -> Iterator[None]:
 
 
 class _Nowhere(NamedTuple):
-    """A finder of modules that is asked first, and says of some names that there is no module."""
+    """A module finder that makes some modules look as if they were not installed."""
 
     names: Sequence[str]
 

@@ -34,8 +34,7 @@ class Similarity(abc.ABC):
     Attributes:
         linear: Whether a score is the dot product of query and row. Gradients then have a closed
             form, and entities can be added without training.
-        finite_by_norms: Whether scores are finite wherever `(|query| + |row|)^2` is far from the
-            largest float.
+        finite_by_norms: Whether scores are finite if `(|query| + |row|)^2` cannot overflow.
         dtype: The dtype that scores are computed in.
         gradient_rows: Rows that `tile_gradients` is meant for at once.
     """
@@ -156,14 +155,11 @@ class Euclidean(Similarity):
             found = self.pairs(tf.gather(queries, query_ids), tf.gather(rows, row_ids))
             return start + _PAIRS_AT_ONCE, tf.concat([scores, found], axis=0)
 
-        _, scores = tf.while_loop(
-            lambda start, _: start < tf.shape(places)[0],
-            add,
-            (tf.constant(0), tf.zeros([0], rows.dtype)),
-            shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])),
-            parallel_iterations=1,
-        )
-        return scores
+        state = tf.constant(0), tf.zeros([0], rows.dtype)
+        shapes = tf.TensorShape([]), tf.TensorShape([None])
+        return tf.while_loop(
+            lambda start, _: start < tf.shape(places)[0], add, state, shapes, parallel_iterations=1
+        )[1]
 
     def tile_gradients(
         self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
@@ -274,14 +270,10 @@ class Separable(Similarity):
                 sums -= self.term(*self._differences(rows, queries, start + j))
             return start + _UNROLLED, sums
 
-        nothing = tf.zeros([tf.shape(rows)[2], tf.shape(queries)[2]], rows.dtype)
-        _, sums = tf.while_loop(
-            lambda start, _: start < rows.shape[1],
-            add,
-            (tf.constant(0), nothing),
-            parallel_iterations=1,
-        )
-        return sums
+        state = tf.constant(0), tf.zeros([tf.shape(rows)[2], tf.shape(queries)[2]], rows.dtype)
+        return tf.while_loop(
+            lambda start, _: start < rows.shape[1], add, state, parallel_iterations=1
+        )[1]
 
     @tf.function(jit_compile=True, autograph=False)
     def tile_gradients(

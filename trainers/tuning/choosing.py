@@ -40,8 +40,8 @@ _DIMS = (512, 256, 128)
 _LEAST_EPOCHS = 25
 _MOST_EPOCHS = 200
 _VALIDATE_EVERY = 10
-# Where the rest of the time is this many times that of the run's steps, a trial of its size and the
-# run's validations fit in, too.
+# The largest size is tried if this many times the run's steps fit into the rest of the time: the
+# trial, the run and its validations.
 _WITH_TRIAL = 3.0
 
 
