@@ -68,9 +68,8 @@ setup(
         "tqdm>=4.66",
         # TensorFlow 2.21 does not bring it any more.
         "tensorboard>=2.20,<3",
-        # saved_models.client asks servers by it; TensorFlow brings it. 2.3 added reads that return
-        # what has arrived.
-        "urllib3>=2.3,<3",
+        # saved_models.client asks servers by it; TensorFlow brings it.
+        "urllib3>=2,<3",
         # TensorBoard brings it; `quatre explore` serves its page with it.
         "werkzeug>=3,<4",
         # Completion in the shell.

@@ -5,36 +5,44 @@
     for candidate in answer.candidates:
         print(candidate.entity, candidate.score)
 
-It uses the REST interface and imports neither TensorFlow nor NumPy. Answers are checked against the
-signature, so that another model or another server under the same address is an error.
+It imports neither TensorFlow nor NumPy.
 """
 
 import dataclasses
-import math
-import re
-import reprlib
-import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import urllib.parse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from saved_models.rest import Inputs, RestModel, ServingError, Signature
+import urllib3
 
-__all__ = [
-    "Candidate",
-    "Classification",
-    "Client",
-    "Prediction",
-    "Rank",
-    "ServingError",
-    "Signature",
-    "TripleScore",
-]
+from quatre_tf.errors import DataError
+from quatre_tf.paths import printable
 
-_STATUSES = ("OK", "UNKNOWN_HEAD", "UNKNOWN_RELATION", "UNKNOWN_TAIL")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_FLOAT32_MAX = 3.4028235e38
-# Whether a value may stand in the column of an output.
-Check = Callable[[Any], bool]
+_CODES = {
+    400: "INVALID_ARGUMENT",
+    404: "NOT_FOUND",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+_CONTRACT = "saved_models/README.md describes the signatures and their inputs."
+_REMEDIES = {
+    "DEADLINE_EXCEEDED": "Ask fewer rows at a time, or raise `timeout`.",
+    "FAILED_PRECONDITION": _CONTRACT,
+    "INVALID_ADDRESS": "An address is http://HOST:PORT or https://HOST:PORT, and a path if a "
+    "gateway needs one: e.g. http://localhost:8501.",
+    "INVALID_ARGUMENT": _CONTRACT,
+    "NOT_FOUND": "Compare name and version with --model_name or models.config of the server.",
+    "UNAVAILABLE": "Is the server running, and is this its REST port (--rest_api_port, 8501 in the "
+    "container)?",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Signature:
+    """The names of the inputs and outputs of a signature."""
+
+    inputs: frozenset[str]
+    outputs: frozenset[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,32 +97,61 @@ class Rank:
     rank: float | None
 
 
+class ServingError(DataError):
+    """The server is unreachable, refuses a request, or returns an unexpected response.
+
+    Attributes:
+        asked: Address, model and signature.
+        code: The gRPC status code that corresponds to the HTTP status, e.g. "NOT_FOUND";
+            "INVALID_ADDRESS" if there was no request.
+        detail: The server's explanation, shortened.
+    """
+
+    def __init__(self, asked: str, code: str, detail: str):
+        super().__init__(asked, code, detail)
+        self.asked, self.code = asked, code
+        # Errors of the runtime go on for many lines of node names.
+        self.detail = printable(" ".join(detail.split()), 400).rstrip(".")
+
+    def __str__(self) -> str:
+        remedy = _REMEDIES.get(self.code, "The log of the server may say more.")
+        return f"{self.asked}: {self.code}: {self.detail}. {remedy}"
+
+
 class Client:
     """Client for one model on one server; thread-safe.
 
     A name that the model does not know is not an error but the `status` of its row, so that the
     other rows are answered: "UNKNOWN_HEAD", "UNKNOWN_RELATION" or "UNKNOWN_TAIL". All methods raise
     `ServingError` if the server cannot be reached, has no such model, refuses the request, or
-    answers anything but what the signature promises. Redirects and the proxies of the environment
-    are not used; an answer may have 64 MiB.
+    returns another form of answer. Redirects and the proxies of the environment are not used.
 
     Args:
         address: E.g. "http://localhost:8501".
         model: The name under which the server has it.
         version: None: the newest that is ready.
-        timeout: Seconds for a whole request, from looking up the host to the last byte.
-
-    Raises:
-        ServingError: The address is malformed.
-        ValueError: The timeout is not a positive number.
+        timeout: Seconds to wait for a connection and for data, together.
     """
 
     def __init__(self, address: str, model: str, version: int | None = None, timeout: float = 10.0):
-        self._model = RestModel(address, model, version, timeout)
+        self._name = f"{address}, model {model!r}"
+        self._url = f"{address.rstrip('/')}/v1/models/{urllib.parse.quote(model, safe='')}"
+        if version is not None:
+            self._name += f", version {version}"
+            self._url += f"/versions/{version}"
+        self._http = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=timeout))
 
     def signatures(self) -> dict[str, Signature]:
         """Returns the signatures of the model by name."""
-        return self._model.signatures()
+        metadata = self._ask("metadata", "GET", "/metadata")
+        try:
+            return {
+                name: Signature(frozenset(entry["inputs"]), frozenset(entry["outputs"]))
+                for name, entry in metadata["metadata"]["signature_def"]["signature_def"].items()
+                if entry["method_name"]
+            }
+        except (AttributeError, KeyError, TypeError) as error:
+            raise self._unexpected("metadata", error) from error
 
     def predict_tails(
         self,
@@ -131,8 +168,8 @@ class Client:
             filtered: Leave out the completions that the graph of the model has already.
             type_constrained: Only entities that the relation was seen with in training.
         """
-        inputs = _columns(("head", "relation"), questions)
-        return self._predict("predict_tails", inputs, top_k, filtered, type_constrained)
+        options = {"top_k": top_k, "filtered": filtered, "type_constrained": type_constrained}
+        return self._predict("predict_tails", ("head", "relation"), questions, options)
 
     def predict_heads(
         self,
@@ -142,110 +179,96 @@ class Client:
         type_constrained: bool = False,
     ) -> list[Prediction]:
         """Returns the most plausible heads of each (relation, tail); see `predict_tails`."""
-        inputs = _columns(("relation", "tail"), questions)
-        return self._predict("predict_heads", inputs, top_k, filtered, type_constrained)
+        options = {"top_k": top_k, "filtered": filtered, "type_constrained": type_constrained}
+        return self._predict("predict_heads", ("relation", "tail"), questions, options)
 
     def score_triples(self, triples: Iterable[tuple[str, str, str]]) -> list[TripleScore]:
         """Returns score and probability of each (head, relation, tail)."""
-        columns = {"score": _is_number, "probability": _is_probability}
-        rows = self._ask_triples("score_triples", triples, columns)
-        return [TripleScore(**row) for row in rows]
+        return self._ask_triples("score_triples", triples, TripleScore)
 
     def classify_triples(self, triples: Iterable[tuple[str, str, str]]) -> list[Classification]:
         """Returns whether each (head, relation, tail) is classified as true."""
-        columns = {"is_true": _is_bool, "score": _is_number, "threshold": _is_number}
-        rows = self._ask_triples("classify_triples", triples, columns)
-        return [Classification(**row) for row in rows]
+        return self._ask_triples("classify_triples", triples, Classification)
 
     def rank_tails(self, triples: Iterable[tuple[str, str, str]]) -> list[Rank]:
         """Returns the filtered rank of the tail of each triple."""
-        rows = self._ask_triples("rank_tails", triples, {"rank": _is_rank})
-        return [Rank(**row) for row in rows]
+        return self._ask_triples("rank_tails", triples, Rank)
 
     def rank_heads(self, triples: Iterable[tuple[str, str, str]]) -> list[Rank]:
         """Returns the filtered rank of the head of each triple."""
-        rows = self._ask_triples("rank_heads", triples, {"rank": _is_rank})
-        return [Rank(**row) for row in rows]
+        return self._ask_triples("rank_heads", triples, Rank)
 
     def _predict(
         self,
         signature: str,
-        inputs: dict[str, list[str]],
-        top_k: int,
-        filtered: bool,
-        type_constrained: bool,
+        names: Sequence[str],
+        questions: Iterable[tuple[str, str]],
+        options: Mapping[str, Any],
     ) -> list[Prediction]:
-        options = {"top_k": top_k, "filtered": filtered, "type_constrained": type_constrained}
-        columns = {
-            "entities": _list_of(_is_string, top_k),
-            "scores": _list_of(_is_score, top_k),
-            "probabilities": _list_of(_is_probability, top_k),
-        }
-        # Data sets without labels have no such output.
-        labels = {"labels": _list_of(_is_string, top_k)}
-        rows = self._ask(signature, {**inputs, **options}, columns, labels)
-        if len({len(value) for row in rows for value in row.values() if type(value) is list}) > 1:
-            raise self._model.unexpected(signature, "its lists differ in length")
-        predictions = [Prediction(row["status"], tuple(_candidates(row))) for row in rows]
-        for prediction in predictions:
-            scores = [candidate.score for candidate in prediction.candidates]
-            if -math.inf in scores:
-                raise self._model.unexpected(signature, "an entity has the score -Infinity")
-            if scores != sorted(scores, reverse=True):
-                raise self._model.unexpected(signature, "its candidates are not best first")
-            if len({candidate.entity for candidate in prediction.candidates}) < len(scores):
-                raise self._model.unexpected(signature, "an entity appears twice")
-        return predictions
+        rows = self._rows(signature, {**_columns(names, questions), **options})
+        try:
+            return [Prediction(row["status"], tuple(_candidates(row))) for row in rows]
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._unexpected(signature, error) from error
 
     def _ask_triples(
-        self, signature: str, triples: Iterable[tuple[str, str, str]], columns: Mapping[str, Check]
-    ) -> list[dict[str, Any]]:
-        return self._ask(signature, _columns(("head", "relation", "tail"), triples), columns)
-
-    def _ask(
-        self,
-        signature: str,
-        inputs: Inputs,
-        columns: Mapping[str, Check],
-        optional: Mapping[str, Check] = types.MappingProxyType({}),
-    ) -> list[dict[str, Any]]:
-        """Returns the checked rows of the answer: values by output, None where not "OK"."""
-        outputs = self._model.predict(signature, inputs)
-        num_rows = len(next(value for value in inputs.values() if isinstance(value, list)))
+        self, signature: str, triples: Iterable[tuple[str, str, str]], record: type
+    ) -> list[Any]:
+        rows = self._rows(signature, _columns(("head", "relation", "tail"), triples))
+        names = [field.name for field in dataclasses.fields(record) if field.name != "status"]
         try:
-            return _checked_rows(outputs, num_rows, columns, optional)
-        except _UnexpectedError as error:
-            raise self._model.unexpected(signature, str(error)) from error
+            return [
+                record(
+                    row["status"], *(row[name] if row["status"] == "OK" else None for name in names)
+                )
+                for row in rows
+            ]
+        except KeyError as error:
+            raise self._unexpected(signature, error) from error
+
+    def _rows(self, signature: str, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Asks in the column form of the API, in which scalars are sent once."""
+        question = {"signature_name": signature, "inputs": inputs}
+        answer = self._ask(signature, "POST", ":predict", question)
+        try:
+            outputs = answer["outputs"]
+            return [
+                dict(zip(outputs, row, strict=True)) for row in zip(*outputs.values(), strict=True)
+            ]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self._unexpected(signature, error) from error
+
+    def _ask(self, signature: str, method: str, path: str, question: Any = None) -> Any:
+        asked = f"{self._name}, {signature}"
+        try:
+            response = self._http.request(method, self._url + path, json=question, redirect=False)
+        except urllib3.exceptions.LocationValueError as error:
+            raise ServingError(asked, "INVALID_ADDRESS", str(error)) from error
+        except urllib3.exceptions.ReadTimeoutError as error:
+            raise ServingError(asked, "DEADLINE_EXCEEDED", str(error)) from error
+        except urllib3.exceptions.HTTPError as error:
+            raise ServingError(asked, "UNAVAILABLE", str(error)) from error
+        if response.status != 200:
+            code = _CODES.get(response.status, f"HTTP {response.status}")
+            raise ServingError(asked, code, _explanation(response))
+        try:
+            # The server writes -Infinity, which is not JSON but which Python's parser reads.
+            return response.json()
+        except ValueError as error:
+            detail = "the answer is not that of TensorFlow Serving"
+            raise ServingError(asked, "UNAVAILABLE", detail) from error
+
+    def _unexpected(self, signature: str, error: Exception) -> ServingError:
+        detail = f"the answer is not that of a QuatRE-TF model: {error!r}"
+        return ServingError(f"{self._name}, {signature}", "FAILED_PRECONDITION", detail)
 
 
-class _UnexpectedError(Exception):
-    """What does not match the signature."""
-
-
-def _checked_rows(
-    outputs: Any, num_rows: int, columns: Mapping[str, Check], optional: Mapping[str, Check]
-) -> list[dict[str, Any]]:
-    if not isinstance(outputs, dict):
-        raise _UnexpectedError("its outputs have no names")
-    missing = sorted({"status", *columns} - set(outputs))
-    if missing:
-        raise _UnexpectedError(f"it has no {', '.join(missing)}")
-    checks = {**columns, **{name: optional[name] for name in optional if name in outputs}}
-    for name in ("status", *checks):
-        if not isinstance(outputs[name], list) or len(outputs[name]) != num_rows:
-            raise _UnexpectedError(f"`{name}` is not a list with a value for each question")
-    rows = []
-    for row, status in enumerate(outputs["status"]):
-        values = {name: outputs[name][row] for name in checks}
-        if status not in _STATUSES:
-            raise _UnexpectedError(f"row {row} has the status {reprlib.repr(status)}")
-        if status != "OK":
-            values = dict.fromkeys(values)
-        for name, value in values.items():
-            if status == "OK" and not checks[name](value):
-                raise _UnexpectedError(f"`{name}` of row {row} is {reprlib.repr(value)}")
-        rows.append({"status": status, **values})
-    return rows
+def _explanation(response: urllib3.BaseHTTPResponse) -> str:
+    """Returns what a refusal says: the "error" of its JSON, or the text as it is."""
+    try:
+        return str(response.json()["error"])
+    except (ValueError, KeyError, TypeError):
+        return response.data.decode(errors="replace") or response.reason or ""
 
 
 def _columns(names: Sequence[str], rows: Iterable[Sequence[str]]) -> dict[str, list[str]]:
@@ -259,40 +282,11 @@ def _columns(names: Sequence[str], rows: Iterable[Sequence[str]]) -> dict[str, l
 
 def _candidates(row: Mapping[str, Any]) -> Iterator[Candidate]:
     """Yields the candidates of a row; where they ran out, the entity is empty."""
-    entities = row["entities"] or []
-    labels = row.get("labels") or [""] * len(entities)
-    columns = (entities, row["scores"] or [], row["probabilities"] or [], labels)
-    for entity, score, probability, label in zip(*columns, strict=True):
+    entities = row["entities"]
+    # Data sets without labels have no such output.
+    labels = row.get("labels", [""] * len(entities))
+    for entity, score, probability, label in zip(
+        entities, row["scores"], row["probabilities"], labels, strict=True
+    ):
         if entity:
             yield Candidate(entity, score, probability, label or None)
-
-
-def _list_of(check: Check, most: int) -> Check:
-    return lambda value: type(value) is list and len(value) <= most and all(map(check, value))
-
-
-def _is_string(value: Any) -> bool:
-    # JSON can hold half of a surrogate pair, which is in no UTF-8 text.
-    return type(value) is str and not _SURROGATE.search(value)
-
-
-def _is_bool(value: Any) -> bool:
-    return type(value) is bool
-
-
-def _is_number(value: Any) -> bool:
-    # JSON has numbers of any size, and Python's parser reads NaN; true is an int.
-    return type(value) in (int, float) and -_FLOAT32_MAX <= value <= _FLOAT32_MAX
-
-
-def _is_score(value: Any) -> bool:
-    # Minus infinity stands where candidates ran out.
-    return _is_number(value) or value == -math.inf
-
-
-def _is_probability(value: Any) -> bool:
-    return _is_number(value) and 0 <= value <= 1
-
-
-def _is_rank(value: Any) -> bool:
-    return _is_number(value) and value >= 1
