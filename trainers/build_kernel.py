@@ -1,4 +1,4 @@
-"""Compiles the training step of --recipe=paper; later trainings use it automatically.
+"""Compiles the training step of --recipe=paper; later runs use it automatically.
 
 Usage: quatre build-kernel
 

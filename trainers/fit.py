@@ -3,8 +3,8 @@
 Usage: quatre fit --dataset=wn18rr
 
 --dataset is a benchmark, a file of triples (CSV, TSV, RDF) or a folder of splits. Omitted flags
-take the preset of the data set, model and recipe (the settings of the reference implementation for
-the paper's four benchmarks), or are chosen by short trainings (--auto). Ctrl-C and SIGTERM save a
+take the preset of the data set, model and recipe (for QuatRE with --recipe=paper, the settings of
+the reference implementation), or are chosen by short runs (--auto). Ctrl-C and SIGTERM save a
 checkpoint; --resume continues from it.
 """
 
@@ -44,8 +44,9 @@ _PRINT_CONFIG = flags.DEFINE_bool(
 _AUTO = flags.DEFINE_bool(
     "auto",
     None,
-    "Choose regularizer, learning rate, batch size, recipe and size by short trainings, in a third "
-    "of --budget_minutes. Default: on data without a preset, if --recipe and --epochs are omitted.",
+    "Choose regularizer, learning rate, batch size, recipe and --embedding_dim by short runs, "
+    "within --budget_minutes (default: 5). Default: on data without a preset, unless --recipe, "
+    "--epochs or --validate_every is given.",
 )
 for _flag in (_RUN_DIR, _RESUME, _AUTO, _PRINT_CONFIG):
     place_in_help(_flag.name, "run", is_basic=_flag is not _PRINT_CONFIG)
@@ -99,7 +100,7 @@ def _hint(run_dir: pathlib.Path) -> str:
 
 
 def _is_chosen(given: Mapping[str, Any]) -> bool:
-    """Returns whether settings are chosen by short trainings."""
+    """Returns whether settings are chosen by short runs."""
     if _AUTO.value is not None or _RESUME.value or "TF_CONFIG" in os.environ:
         return bool(_AUTO.value)
     dataset = given.get("dataset", "")

@@ -261,7 +261,8 @@ class TrainConfig:
     )
     budget_minutes: float = setting(
         0.0,
-        help="Wall time of the whole run, instead of --epochs and --validate_every; 0 for none.",
+        help="Wall time of the whole run, instead of --epochs and --validate_every; 0 for none. "
+        "With --auto, the default is 5.",
         group="run",
         basic=True,
         resumable=True,

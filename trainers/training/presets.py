@@ -159,7 +159,7 @@ _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 
 _TRANSE = {**_DISTANCE, "embedding_dim": 512, "norm": "2"}
 _PROJECTED = {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}
 _ROTATE = {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}
-# The other models, one or two trainings each: less tuning than the quaternions had.
+# The other models, one or two runs each: less tuning than the quaternions had.
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "distmult": {
         "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 1024}},

@@ -1,9 +1,9 @@
-"""Chooses the settings of a run by short trainings: `quatre fit --auto`.
+"""Chooses settings by short runs: `quatre fit --auto`.
 
 One setting after another is varied around the best values so far: the regularizer first, which
-matters most, then learning rate, batch size and recipe. The trainings are small, take equally long
-and are ranked on the same validation triples. Short trainings need less regularization than long
-ones, so a few longer ones try heavier weights. The size comes last: the largest that leaves enough
+matters most, then learning rate, batch size and recipe. The short runs have few dimensions, take
+equally long and are ranked on the same validation triples. They need less regularization than long
+ones, so a few longer runs try heavier weights. The size comes last: the largest that leaves enough
 epochs in the rest of the time. Small graphs do not need all of it; on them, the largest size is
 tried as well, because it is not always the best.
 """
@@ -23,12 +23,12 @@ from trainers.training.config import REGULARIZERS, SETTINGS, TrainConfig
 from trainers.training.memory import free_memory
 from trainers.training.trainer import Trainer
 
-# Of the budget, for choosing, and the number of trainings that should fit into each half of it.
+# Of the budget, for choosing, and the number of runs that should fit into each half of it.
 _SHARE = 1 / 3
 _SHORT, _LONGER = 8, 3
 _SHORT_DIM, _LONGER_DIM = 64, 128
 _SHORT_EPOCHS = 30
-# The weights of longer trainings are so many times the best of the short ones.
+# The weights of longer runs are so many times the best of the short ones.
 _HEAVIER = (1.0, 2.2, 4.8)
 _VALIDATION_TRIPLES = 2000
 _TIMED_SECONDS = 0.5
@@ -57,7 +57,7 @@ def choose(
         clock: Returns the seconds since that time began.
     """
     seconds = 60 * _SHARE * config.budget_minutes
-    print(f"Short trainings, at most {seconds:.0f} s; validation MRR with", flush=True)
+    print(f"Short runs, at most {seconds:.0f} s; validation MRR with", flush=True)
     search = _Search(fixed, config, graph, clock)
     search.run()
     chosen = search.run_config()
@@ -76,7 +76,7 @@ def choose(
 
 
 class _Search:
-    """The best settings so far, for small trainings.
+    """The best settings so far, for short runs.
 
     Args:
         fixed: As for `choose`.

@@ -1,4 +1,4 @@
-"""Settings chosen by short trainings: the search on made-up figures, and a real one."""
+"""Settings chosen by short runs: the search on made-up figures, and a real one."""
 
 import dataclasses
 import math
@@ -56,7 +56,7 @@ def test_best_values_are_found_and_printed(search):
     chosen, trials, lines = search()
     assert 0.05 < chosen.n3 < 0.2
     assert (chosen.learning_rate, chosen.batch_size, chosen.dura) == (0.3, 250, 0.0)
-    assert lines[0] == "Short trainings, at most 200 s; validation MRR with"
+    assert lines[0] == "Short runs, at most 200 s; validation MRR with"
     assert len(lines) == len(trials) + 4
     short = [config for config in trials if config.embedding_dim == 64]
     best = f"  {'--batch_size=250':32} {max(map(figure, short)):.4f}  best so far"
