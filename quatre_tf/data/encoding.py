@@ -91,9 +91,10 @@ def _encoded(column: pa.ChunkedArray | Sequence[str]) -> pa.DictionaryArray:
 def _numbered(
     columns: Sequence[pa.DictionaryArray], kind: str
 ) -> tuple[Vocabulary, list[np.ndarray]]:
-    """Returns the names of all columns, sorted as by `Vocabulary.from_set`, and int32 ids of each.
+    """Returns the distinct names of all columns, sorted by code point, and int32 ids of each.
 
-    Arrow numbers the names when it unifies the dictionaries, so none is looked up.
+    Arrow numbers the names when it unifies the dictionaries, so none is looked up. It compares
+    UTF-8 bytes, which order like code points.
     """
     unified = pa.chunked_array(columns).unify_dictionaries()
     names = unified.chunk(0).dictionary

@@ -46,16 +46,6 @@ class Vocabulary:
         self._validate()
 
     @classmethod
-    def from_set(cls, names: Iterable[str] | pa.Array, kind: str = "entity") -> "Vocabulary":
-        """Returns the vocabulary of a fresh graph: distinct names sorted by Unicode code point.
-
-        The order depends on the set of names only, never on the order of the triples. (Arrow
-        compares UTF-8 bytes, which order like code points.)
-        """
-        distinct = pc.unique(as_strings(names))
-        return cls(distinct.take(pc.sort_indices(distinct)), kind)
-
-    @classmethod
     def load(cls, path: str | pathlib.Path, kind: str = "entity") -> "Vocabulary":
         """Reads a file of `save`; raises DataError when it is missing or malformed."""
         path = pathlib.Path(path)

@@ -1,9 +1,10 @@
 """The training objective of the paper and its gradient.
 
 The objective is the mean logistic loss over positives and corrupted triples plus the batch L2 of
-the reference implementation (`losses.logistic_loss`, `regularizers.batch_l2`). Automatic
-differentiation of the whole would move several times the memory: it would write a gradient row for
-every occurrence of an entity and add them up afterwards. Here
+the reference implementation: the mean square of each component (of a quaternion, say) of the rows
+of all triples, summed over components and tables. Automatic differentiation of the whole would move
+several times the memory: it would write a gradient row for every occurrence of an entity and add
+them up afterwards. Here
 
 * all negatives of a positive share its two queries, so that scores and query gradients are small
   batched matrix products;

@@ -1,6 +1,4 @@
-import keras
 import pytest
-import tensorflow as tf
 
 from quatre_tf import metrics
 
@@ -19,38 +17,3 @@ def test_rank_metrics_by_hand():
 def test_no_rank_is_an_error():
     with pytest.raises(ValueError, match="at least one rank"):
         metrics.rank_metrics([])
-
-
-@pytest.mark.parametrize(
-    ("metric", "name", "expected"),
-    [
-        (metrics.MeanRank(), "mr", 12 / 5),
-        (metrics.MeanReciprocalRank(), "mrr", (1 + 3 / 2 + 1 / 5) / 5),
-        (metrics.HitsAtK(3), "hits@3", 4 / 5),
-    ],
-    ids=["MeanRank", "MeanReciprocalRank", "HitsAtK"],
-)
-def test_metrics_of_keras(metric, name, expected):
-    """Updated in parts inside a function, with weights that are counts, after a round trip."""
-    again = keras.metrics.deserialize(keras.metrics.serialize(metric))
-    assert type(again) is type(metric)
-    assert again.get_config() == metric.get_config()
-    assert again.name == name
-    update = tf.function(again.update_state)
-    update(tf.constant([1.0, 2.0]), tf.constant([1, 3]))
-    update(tf.constant([5.0]))
-    assert float(again.result()) == pytest.approx(expected, rel=1e-12)
-
-
-def test_single_ranks_are_not_lost_in_large_sums():
-    metric = metrics.MeanRank()
-    metric.update_state([2.0**24])
-    for _ in range(3):
-        metric.update_state([1.0])
-    assert float(metric.result()) == (2**24 + 3) / 4
-
-
-@pytest.mark.parametrize("k", [0, -1, 1.0, True])
-def test_k_is_checked(k):
-    with pytest.raises(ValueError, match="`k` must be a positive integer"):
-        metrics.HitsAtK(k)

@@ -8,7 +8,9 @@ from typing import Any
 
 from quatre_tf.atomic_files import write_text
 from quatre_tf.errors import TrainingError
+from quatre_tf.ranking.results import METRICS
 from trainers.reporting.rendering import write_csv
+from trainers.reporting.tensorboard.final import write_hparams
 from trainers.reporting.training_log import VALID
 from trainers.training.fitting import train
 from trainers.training.memory import free_memory
@@ -18,7 +20,6 @@ from trainers.training.run_directory import (
     check_same,
     drop_unless_resumable,
 )
-from trainers.tuning import dashboard
 from trainers.tuning import table as tables
 from trainers.tuning.budget import Budget
 from trainers.tuning.plan import Search
@@ -62,7 +63,6 @@ def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[Tri
     directories = [run.directory for run in runs.values()]
     check_one_graph(directories)
     output.mkdir(parents=True, exist_ok=True)
-    dashboard.declare_experiment(search, output)
     spent = sum(run.seconds for run in runs.values())
     series = _Series(search, output, directories, Budget(search.budget_minutes, spent), sources)
     first, *others = search.seeds
@@ -105,7 +105,8 @@ class _Series:
             print(f"{run.path.name}: {state}. {message}".rstrip(), flush=True)
             check_one_graph(self.directories)
             run = TrialRun.read(run.path, run.number, run.config)
-            dashboard.write_row(run)
+            figures = {f"valid/{name}": (run.best or {})[name] for name in METRICS if run.best}
+            write_hparams(run.directory, run.config, figures)
         if run.directory.has_run:
             self._note(run)
         return run.state != UNFINISHED

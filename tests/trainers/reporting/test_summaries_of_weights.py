@@ -10,7 +10,7 @@ from quatre_tf import Evaluator, Graph, QuatRE
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from tests.trainers.reporting.summary_events import read_tensors
 from trainers.reporting.tensorboard import table_norms
-from trainers.reporting.tensorboard.validation import ValidationSummaries, area_under_curve
+from trainers.reporting.tensorboard.validation import ValidationSummaries
 from trainers.training.config import TrainConfig
 
 
@@ -72,16 +72,3 @@ def test_graph_that_knows_everything_is_named(tmp_path, capsys):
     graph = graph_of(train, [("a", "r", "b")])
     ValidationSummaries(TrainConfig("g", embedding_dim=1), graph)
     assert "No scores of corrupted triples in TensorBoard" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("true", "corrupted", "expected"),
-    [
-        # 1 is above 0; 2 above 0 and level with 2; 3 above both: 4.5 of 6 pairs.
-        ([1, 2, 3], [2, 0], 0.75),
-        ([5], [5], 0.5),
-        ([0, 1], [2, 3], 0.0),
-    ],
-)
-def test_area_under_curve(true, corrupted, expected):
-    assert area_under_curve(np.array(true), np.array(corrupted)) == pytest.approx(expected)

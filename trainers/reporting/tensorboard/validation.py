@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.classification.examples import with_negatives
+from quatre_tf.classification.figures import curve_figures
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.layers.relation_rotations import RelationRotations
@@ -72,27 +73,14 @@ class ValidationSummaries:
         if self._triples is None:
             return
         scores = model.score_triples(*(ids.reshape(-1) for ids in self._triples))
-        true, corrupted = scores.numpy().reshape(-1, 2).T
+        true, corrupted = both = scores.numpy().reshape(-1, 2).T
         tf.summary.histogram("scores/true", true)
         tf.summary.histogram("scores/corrupted", corrupted)
-        tf.summary.scalar("scores/auc", area_under_curve(true, corrupted))
+        labels = np.repeat([True, False], len(true))
+        figures, _ = curve_figures(labels, both.reshape(-1), seed=None)
+        tf.summary.scalar("scores/auc", figures["roc_auc"].value)
 
 
 def _tag_safe(name: str) -> str:
     """Returns a relation's name without what groups or breaks tags, `/` above all."""
     return re.sub(r"[^\w.-]+", ".", name).strip("._")
-
-
-def area_under_curve(true: np.ndarray, corrupted: np.ndarray) -> float:
-    """Returns how often a true triple scores above a corrupted one; equal scores count one half.
-
-    It is the area under the ROC curve (the statistic of Mann and Whitney over the number of pairs).
-
-    Args:
-        true: `[n]` scores, at least one.
-        corrupted: `[m]` scores, at least one.
-    """
-    corrupted = np.sort(corrupted)
-    below = np.searchsorted(corrupted, true, side="left")
-    not_above = np.searchsorted(corrupted, true, side="right")
-    return float((below + not_above).mean() / (2 * len(corrupted)))
