@@ -6,49 +6,51 @@ would make one, the other side is replaced. `quatre_tf.data.negatives` shows how
 """
 
 import sys
-from typing import Any
 
 import numpy as np
 
 from datasets.progress import progress
-from quatre_tf.calibration import platt
+from quatre_tf.calibration import Curves, platt
 from quatre_tf.classification.evaluating import validation_thresholds
 from quatre_tf.classification.examples import finite_scores, with_negatives
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
+from quatre_tf.paths import CALIBRATION
 from quatre_tf.runs.run import Run
-from saved_models import reliability
-from saved_models.calibration import Calibration, Fitted, load_calibration, save_calibration
 
 NUM_NEGATIVES = 10
 SEED = 1
-_FOLDS = 5
 
 
-def calibration_of(trained: Run) -> Calibration | None:
+def calibration_of(trained: Run) -> Curves | None:
     """Returns the calibration that the run holds, or else a new one, which is not written.
 
     Returns:
-        None where `fit_calibration` cannot fit one; standard error then says why.
+        None where nothing can be fitted; standard error then says why.
 
     Raises:
-        DataError: calibration.json is damaged.
+        DataError: The file is damaged.
     """
-    stored = load_calibration(trained.run_dir, trained.graph.relations)
-    if stored is not None:
-        return stored
-    fitted = _fit_or_note(trained)
-    return None if fitted is None else Calibration(fitted.curves)
+    path = trained.run_dir / CALIBRATION
+    if not path.exists():
+        return _fit_or_note(trained)
+    try:
+        overall, *relations = np.load(path)
+        return Curves(overall, np.reshape(relations, [trained.graph.num_relations, 2]))
+    except (OSError, EOFError, ValueError, TypeError) as error:
+        raise DataError(
+            f"Cannot read the calibration {path}: {error!r}. Delete it: without it, an export fits "
+            "a new one."
+        ) from error
 
 
-def calibrate(trained: Run) -> Calibration | None:
+def calibrate(trained: Run) -> Curves | None:
     """Fits a calibration and writes it to the run; None as `calibration_of`."""
-    fitted = _fit_or_note(trained)
-    if fitted is None:
-        return None
-    save_calibration(fitted, trained.run_dir, trained.graph.relations)
-    return Calibration(fitted.curves)
+    curves = _fit_or_note(trained)
+    if curves is not None:
+        np.save(trained.run_dir / CALIBRATION, np.vstack([curves.overall, curves.relations]))
+    return curves
 
 
 def thresholds_of(trained: Run) -> np.ndarray | None:
@@ -59,22 +61,6 @@ def thresholds_of(trained: Run) -> np.ndarray | None:
     except DataError as error:
         print(f"No thresholds, so all are 0: {error}", file=sys.stderr)
         return None
-
-
-def fit_calibration(model: KGEModel, graph: Graph) -> Fitted:
-    """Fits a curve per relation on the validation split.
-
-    Raises:
-        DataError: There is nothing to fit: see `labelled_scores`.
-    """
-    scores, relations = labelled_scores(model, graph, "valid"), graph.valid[:, 1]
-    return Fitted(
-        curves=platt.fit_curves(scores, relations, graph.num_relations),
-        positives=np.bincount(relations, minlength=graph.num_relations),
-        num_negatives=NUM_NEGATIVES,
-        seed=SEED,
-        cross_validation=cross_validate(scores, relations, graph.num_relations),
-    )
 
 
 def labelled_scores(model: KGEModel, graph: Graph, split: str) -> np.ndarray:
@@ -96,37 +82,11 @@ def labelled_scores(model: KGEModel, graph: Graph, split: str) -> np.ndarray:
     return finite_scores(model, flat, progress).astype(np.float64).reshape(shape)
 
 
-def cross_validate(scores: np.ndarray, relations: np.ndarray, num_relations: int) -> dict[str, Any]:
-    """Returns the quality of probabilities for triples that their curves were not fitted on.
-
-    Args:
-        scores: As of `labelled_scores`.
-        relations: `[n]` ids.
-        num_relations: Number of relations.
-
-    Returns:
-        `{"folds", "logistic", "calibrated"}`: `reliability.quality` of the plain logistic function
-        and of the curves. Fewer folds where there are fewer triples; of a single triple, nothing.
-    """
-    folds = min(_FOLDS, len(scores))
-    if folds < 2:
-        return {"folds": 0}
-    calibrated = np.empty_like(scores)
-    fold = np.random.default_rng(SEED).permutation(len(scores)) % folds
-    for number in range(folds):
-        out = fold == number
-        curves = platt.fit_curves(scores[~out], relations[~out], num_relations)
-        calibrated[out] = curves.probabilities(scores[out], relations[out])
-    return {
-        "folds": folds,
-        "logistic": reliability.quality(platt.logistic(scores)),
-        "calibrated": reliability.quality(calibrated),
-    }
-
-
-def _fit_or_note(trained: Run) -> Fitted | None:
+def _fit_or_note(trained: Run) -> Curves | None:
+    graph = trained.graph
     try:
-        return fit_calibration(trained.model, trained.graph)
+        scores = labelled_scores(trained.model, graph, "valid")
     except DataError as error:
         print(f"No calibrated probabilities: {error}", file=sys.stderr)
         return None
+    return platt.fit_curves(scores, graph.valid[:, 1], graph.num_relations)

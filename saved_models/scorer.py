@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.calibration import Curves
 from quatre_tf.data.candidate_sets import constraint
 from quatre_tf.data.graph import Graph
 from quatre_tf.layers.pointwise import EnumeratedHeads, enumerating_queries
@@ -20,7 +21,6 @@ from quatre_tf.ranking.tiles import CandidateTable, any_sizes, candidate_table, 
 from quatre_tf.sharded_rows import ShardedRows, shards_of
 from quatre_tf.similarities import Similarity
 from quatre_tf.validation import check_finite
-from saved_models.calibration import Calibration
 from saved_models.tables import AnswerTable, Names
 
 Outputs = dict[str, tf.Tensor]
@@ -68,7 +68,7 @@ class Scorer(tf.Module):
         names: Names,
         tails: AnswerTable,
         heads: AnswerTable,
-        calibration: Calibration | None = None,
+        calibration: Curves | None = None,
         thresholds: np.ndarray | None = None,
     ):
         super().__init__(name="scorer")
@@ -99,7 +99,11 @@ class Scorer(tf.Module):
             self._make_head_queries = enumerating_queries
             self._head_similarity = EnumeratedHeads(function, self._shared_weights)
         self._names, self._tails, self._heads = names, tails, heads
-        self._calibration = calibration
+        # Slope and intercept; of the logistic function where there is no calibration.
+        curves = (
+            [[1.0, 0.0]] * model.num_relations if calibration is None else calibration.relations
+        )
+        self._curves = tf.Variable(curves, trainable=False, name="curves", dtype=tf.float32)
         if thresholds is None:
             thresholds = np.zeros(model.num_relations, np.float32)
         self._thresholds = tf.Variable(thresholds, trainable=False, name="thresholds")
@@ -263,9 +267,8 @@ class Scorer(tf.Module):
 
     def _probabilities(self, scores: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
         """Returns `[batch]` for scores and relations `[batch]`."""
-        if self._calibration is None:
-            return tf.sigmoid(scores)
-        return self._calibration.probabilities(scores, relations)
+        slopes, intercepts = tf.unstack(tf.gather(self._curves, relations), axis=1)
+        return tf.sigmoid(slopes * scores + intercepts)
 
     def _rank(
         self,
@@ -306,7 +309,7 @@ class Scorer(tf.Module):
 def build_scorer(
     model: KGEModel,
     graph: Graph,
-    calibration: Calibration | None = None,
+    calibration: Curves | None = None,
     thresholds: np.ndarray | None = None,
 ) -> Scorer:
     """Returns the scorer of a trained model; its filter holds all known triples of the graph.

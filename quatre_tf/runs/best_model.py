@@ -13,7 +13,7 @@ import keras
 from quatre_tf.errors import DataError
 from quatre_tf.layers.embedding import without_initial_values
 from quatre_tf.model import KGEModel, table_sizes
-from quatre_tf.paths import BEST_MODEL
+from quatre_tf.paths import BEST_MODEL, CALIBRATION
 
 _WEIGHTS = "model.weights.h5"
 _MEMBERS = {"config.json", "metadata.json", _WEIGHTS}
@@ -38,6 +38,8 @@ def save_best(model: KGEModel, run_dir: pathlib.Path) -> None:
             archive.writestr("metadata.json", json.dumps({"keras_version": keras.__version__}))
             archive.writestr("config.json", json.dumps(config))
             archive.write(weights, _WEIGHTS)
+        # It belongs to the weights before.
+        (run_dir / CALIBRATION).unlink(missing_ok=True)
         os.replace(partial, path)
     finally:
         for left in (partial, weights):

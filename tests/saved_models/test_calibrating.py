@@ -12,8 +12,6 @@ from quatre_tf.errors import DataError
 from saved_models.calibrating import (
     calibrate,
     calibration_of,
-    cross_validate,
-    fit_calibration,
     labelled_scores,
 )
 
@@ -71,54 +69,39 @@ def test_scores_are_the_same_however_they_are_batched(model, graph, monkeypatch)
     np.testing.assert_allclose(labelled_scores(model, graph, "valid"), whole, atol=1e-5)
 
 
-def test_fit_counts_the_positives_of_each_relation(model, graph):
-    fitted = fit_calibration(model, graph)
-    assert fitted.positives.tolist() == [8, 8, 0]
-    np.testing.assert_array_equal(fitted.curves.relations[2], fitted.curves.overall)
-    assert (fitted.curves.relations[:, 0] >= 0).all()
-    assert fitted.num_negatives == 10
-    assert set(fitted.cross_validation["calibrated"]) == {"brier", "log_loss", "ece"}
-
-
-def test_cross_validation_judges_triples_that_were_not_fitted():
-    """Scores far from 0, as of a softmax: the logistic function is sure of everything."""
-    rng = np.random.default_rng(0)
-    scores = 40 + 5 * np.concatenate([rng.normal(2, 1, (400, 1)), rng.normal(0, 1, (400, 10))], 1)
-    relations = rng.integers(0, 5, 400)
-    found = cross_validate(scores, relations, num_relations=5)
-    assert found["folds"] == 5
-    # Every answer is "true": right half the time.
-    assert found["logistic"]["brier"] == pytest.approx(0.5, abs=1e-6)
-    # Normal densities two deviations apart; the best possible expectation, by a sum over a grid.
-    z = np.linspace(-8, 10, 2001)
-    one, two = (np.exp(-((z - mean) ** 2) / 2) / np.sqrt(2 * np.pi) for mean in (2, 0))
-    best = (one * two / (one + two)).sum() * (z[1] - z[0]) / 2
-    assert found["calibrated"]["brier"] == pytest.approx(best, abs=0.02)
-    assert found["calibrated"]["ece"] < 0.03
-
-
-def test_cross_validation_of_noise_is_no_better_than_one_half():
-    """Each relation has four triples: fitted to those, curves would look better than they are."""
-    scores = np.random.default_rng(0).normal(size=(200, 11))
-    found = cross_validate(scores, np.arange(200) % 50, num_relations=50)
-    assert found["calibrated"]["brier"] > 0.25
-    assert found["calibrated"]["brier"] < 0.27
-
-
-def ask(calibration):
-    scores = tf.constant([-2.0, 0.0, 3.0])
-    return calibration.probabilities(scores, tf.constant([0, 1, 2], tf.int64)).numpy()
+def test_a_relation_without_positives_has_the_common_curve(model, graph, tmp_path):
+    curves = calibration_of(Run(model, graph, tmp_path))
+    np.testing.assert_array_equal(curves.relations[2], curves.overall)
+    assert (curves.relations[:, 0] >= 0).all()
 
 
 def test_export_takes_the_calibration_of_the_run_or_fits_the_same(model, graph, tmp_path):
     trained = Run(model, graph, tmp_path)
     trained.save()
+    path = tmp_path / "best" / "calibration.npy"
     fresh = calibration_of(trained)
-    assert not (trained.run_dir / "calibration.json").exists()
-    written = calibrate(trained)
-    assert (trained.run_dir / "calibration.json").exists()
-    np.testing.assert_array_equal(ask(fresh), ask(written))
-    np.testing.assert_array_equal(ask(calibration_of(trained)), ask(written))
+    assert not path.exists()
+    calibrate(trained)
+    assert path.exists()
+    stored = calibration_of(trained)
+    np.testing.assert_array_equal(fresh.overall, stored.overall)
+    np.testing.assert_array_equal(fresh.relations, stored.relations)
+    # It belongs to the weights.
+    trained.save()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("damage", [b"", b"[]", None], ids=["empty", "text", "another graph"])
+def test_damaged_file(model, graph, tmp_path, damage):
+    trained = Run(model, graph, tmp_path)
+    trained.save()
+    path = tmp_path / "best" / "calibration.npy"
+    if damage is None:
+        np.save(path, np.ones([2, 2]))
+    else:
+        path.write_bytes(damage)
+    with pytest.raises(DataError, match=r"Cannot read the calibration .*Delete it"):
+        calibration_of(trained)
 
 
 def test_scores_that_are_not_finite(graph):
@@ -128,14 +111,6 @@ def test_scores_that_are_not_finite(graph):
 
     with pytest.raises(DataError, match="finite scores"):
         labelled_scores(Broken(), graph, "valid")
-
-
-@pytest.mark.parametrize(("rows", "folds"), [(1, 0), (2, 2), (3, 3)])
-def test_few_triples_make_few_folds(rows, folds):
-    scores = np.random.default_rng(0).normal(size=(rows, 11))
-    found = cross_validate(scores, np.zeros(rows, int), num_relations=1)
-    assert found["folds"] == folds
-    assert ("calibrated" in found) == (folds > 0)
 
 
 def test_nothing_to_fit_is_a_note(model, graph, tmp_path, capsys):
@@ -152,5 +127,5 @@ def test_nothing_to_fit_is_a_note(model, graph, tmp_path, capsys):
         trained = Run(model, bare, tmp_path)
         assert calibrate(trained) is None
         assert calibration_of(trained) is None
-        assert not (tmp_path / "calibration.json").exists()
+        assert not (tmp_path / "best" / "calibration.npy").exists()
         assert capsys.readouterr().err.count(message) == 2

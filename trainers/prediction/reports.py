@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from datasets.triples import COLUMNS
 from quatre_tf.calibration.answer_probabilities import AnswerProbabilities
@@ -93,8 +92,7 @@ def _probabilities(trained: Run, found: RankedFacts, options: Options) -> list[f
     calibration = calibration_of(trained)
     if calibration is None:
         return []
-    scores = tf.constant(found.scores)
-    return calibration.probabilities(scores, tf.constant(relations)).numpy().tolist()
+    return calibration.probabilities(found.scores[:, np.newaxis], relations)[:, 0].tolist()
 
 
 def _columns(names: Sequence[str], calibrated: bool, options: Options) -> list[str]:

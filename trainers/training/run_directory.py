@@ -64,8 +64,8 @@ class RunDirectory:
 
     def check_kinds(self) -> None:
         """Raises DataError where a file of a run is something else, or a folder of it is."""
-        others = (self.path / name for name in (_LOCK, "calibration.json"))
-        for path in (self.config_file, self.metrics_file, self.test_metrics_file, *others):
+        files = (self.config_file, self.metrics_file, self.test_metrics_file, self.path / _LOCK)
+        for path in files:
             # Also a link that leads nowhere: it is told before, not after the training.
             if os.path.lexists(path) and not path.is_file():
                 raise DataError(f"{path} is not a file, as a run has it. Move it away.")

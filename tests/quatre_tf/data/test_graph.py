@@ -30,7 +30,7 @@ def graph():
 def test_names_are_sorted_by_code_point():
     # U+FFFF sorts before U+1F600 by code point, but after it by UTF-16 units.
     names = ["\U0001f600", "b", "\uffff", "Z", "é"]
-    graph = Graph.from_names("g", dict.fromkeys(SPLITS, [names, ["r"] * 5, names]))
+    graph = Graph.from_names("g", dict.fromkeys(SPLITS, (names, ["r"] * 5, names)))
     assert list(graph.entities.names) == ["Z", "b", "é", "\uffff", "\U0001f600"]
 
 

@@ -162,17 +162,13 @@ def test_run_says_what_it_is_and_what_comes_next(files):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", r"model\.json is not JSON: expected .* received b'' at its start"),
-        (b"PK\x03\x04", "is a PyTorch checkpoint: .* Checkpoints are not read"),
+        (b"", r"model\.json is not the JSON of OpenKE .*copied to the end"),
+        (b"PK\x03\x04", "Checkpoints of PyTorch are not read"),
         (b"{}", r"ent_embeddings\.weight, rel_embeddings\.weight, .* missing\. .* received none"),
-        (b'{"Whr.weight": {"a": [1]}}', r"Whr\.weight: expected a table, a vector or a number"),
-        (b'{"Whr.weight": [[1' + b"0" * 400 + b"]]}", r"Whr\.weight: a number is too large"),
-        (b'{"Whr.weight": [1], "Whr.weight": [2]}', r"is not JSON .a key is there twice"),
-        (
-            pickle.dumps({"Whr.weight": Bomb()}),
-            "is a PyTorch checkpoint: .* runs whatever code is in it",
-        ),
-        (pickle.dumps(Bomb(), protocol=0), "is not JSON"),
+        (b'{"Whr.weight": {"a": [1]}}', "is not the JSON of OpenKE"),
+        (b'{"Whr.weight": [[1' + b"0" * 400 + b"]]}", "is not the JSON of OpenKE"),
+        (pickle.dumps({"Whr.weight": Bomb()}), "runs whatever code is in it"),
+        (pickle.dumps(Bomb(), protocol=0), "is not the JSON of OpenKE"),
     ],
 )
 def test_broken_weights_file(files, content, message):
@@ -218,9 +214,10 @@ def test_wrong_shapes(files, shapes, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\t0\nb\t1\nc\t2\n", "txt:1: expected the number of names alone, received"),
-        ("4\na\t0\nb\t1\nc\t2\n", "promises 4 names, received 3"),
-        ("3\na\t0\nb\t1\na\t2\n", "txt:4: the name 'a' is there a second time"),
+        ("a\t0\nb\t1\nc\t2\n", "txt:1: expected the number of names, received"),
+        ("4\na\t0\nb\t1\nc\t2\n", "each id from 0 to 3 once, received 3 ids"),
+        ("3\na\t0\nb c\t1\nc\t2\n", r"txt:3: expected a name \(no spaces\) and its id"),
+        ("3\na\t0\nb\t1\na\t2\n", "the relation name 'a' is there a second time"),
         ("0\n", "have the same relation names: of family's 3, 3 .* missing in the file"),
     ],
 )

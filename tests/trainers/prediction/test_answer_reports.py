@@ -9,7 +9,6 @@ import pytest
 
 from quatre_tf import Run
 from quatre_tf.calibration import Curves
-from saved_models.calibration import Calibration
 from tests import commands
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.prediction import predicting
@@ -29,9 +28,7 @@ def trained(tmp_path, monkeypatch):
     """Scores are products of the entities' numbers; a probability is logistic(score - 1)."""
     curves = np.array([[1.0, -1.0]] * 2)
     for module in (predicting, answer_reports):
-        monkeypatch.setattr(
-            module, "calibration_of", lambda _: Calibration(Curves(curves[0], curves))
-        )
+        monkeypatch.setattr(module, "calibration_of", lambda _: Curves(curves[0], curves))
     graph = dataclasses.replace(small_graph(), labels=LABELS)
     return Run(small_model(), graph, tmp_path)
 

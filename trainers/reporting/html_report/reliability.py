@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from matplotlib.axes import Axes
 
 from quatre_tf.calibration.platt import logistic
@@ -14,7 +13,6 @@ from quatre_tf.errors import DataError
 from quatre_tf.ranking import statistics
 from quatre_tf.runs.run import Run
 from saved_models.calibrating import NUM_NEGATIVES, calibration_of, labelled_scores
-from saved_models.calibration import Calibration
 from saved_models.reliability import NUM_BINS, quality, reliability_bins, triple_losses
 from trainers.reporting.formatting import shorten
 from trainers.reporting.html_report import page, pictures
@@ -86,14 +84,7 @@ def _probabilities(run: Run) -> Probabilities | None:
     if calibration is None:
         return None
     relations = run.graph.split(_SPLIT)[:, 1]
-    return {_PLAIN: logistic(scores), _CALIBRATED: _served(calibration, scores, relations)}
-
-
-def _served(calibration: Calibration, scores: np.ndarray, relations: np.ndarray) -> np.ndarray:
-    flat = tf.constant(scores.reshape(-1), tf.float32)
-    repeated = tf.constant(np.repeat(relations, scores.shape[1]), tf.int64)
-    found = calibration.probabilities(flat, repeated).numpy()
-    return found.reshape(scores.shape).astype(np.float64)
+    return {_PLAIN: logistic(scores), _CALIBRATED: calibration.probabilities(scores, relations)}
 
 
 def _bin_rows(runs: Mapping[str, Probabilities]) -> Iterator[Row]:
