@@ -267,7 +267,7 @@ class Scorer(tf.Module):
 
     def _probabilities(self, scores: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
         """Returns `[batch]` for scores and relations `[batch]`."""
-        slopes, intercepts = tf.unstack(tf.gather(self._curves, relations), axis=1)
+        slopes, intercepts = tf.unstack(tf.gather(self._curves.read_value(), relations), axis=1)
         return tf.sigmoid(slopes * scores + intercepts)
 
     def _rank(

@@ -100,3 +100,8 @@ class TorusE(TransE):
         self, num_relations: int, embedding_dim: int, norm: int | str = "el2", **kwargs: Any
     ):
         super().__init__(num_relations, embedding_dim, norm, **kwargs)
+
+    def table_initializer(self, name: str) -> Any:
+        """Returns uniform translations: near 0, each head would be its own best tail."""
+        del name
+        return keras.initializers.RandomUniform(-0.5, 0.5)

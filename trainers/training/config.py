@@ -199,7 +199,7 @@ class TrainConfig:
         search={
             "paper": (0.02, 0.05, 0.1),
             **dict.fromkeys(_SOFTMAX, LogUniform(0.03, 0.3)),
-            "self_adversarial": _ADAM_RATES,
+            "self_adversarial": (0.2, 0.6, 1.0),
             "adam": _ADAM_RATES,
         },
     )

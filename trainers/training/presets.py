@@ -34,8 +34,8 @@ _OF_RECIPE: dict[str, dict[str, Any]] = {
     "self_adversarial": {
         **_QUERIES,
         "num_candidates": 1024,
-        "optimizer": "adam",
-        **_OF_OPTIMIZER["adam"],
+        "margin": 6.0,
+        "learning_rate": 0.6,
         "n3": 0.0,
     },
 }
@@ -159,6 +159,16 @@ _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 
 _TRANSE = {**_DISTANCE, "embedding_dim": 512, "norm": "2"}
 _PROJECTED = {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}
 _ROTATE = {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}
+# Entities begin all around the torus.
+_TORUSE = {
+    "embedding_dim": 512,
+    "init_scale": 0.3,
+    "learning_rate": 0.15,
+    "margin": 20.0,
+    "temperature": 0.3,
+    "epochs": 24,
+    "validate_every": 8,
+}
 # The other models, one or two runs each: less tuning than the quaternions had.
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "distmult": {
@@ -208,20 +218,14 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "sampled": {
             "wn18rr": _ROTATE,
             "wn18": {**_ROTATE, "epochs": 30, "validate_every": 10},
-        }
+        },
+        "self_adversarial": {
+            "wn18rr": {"embedding_dim": 256, "epochs": 16, "validate_every": 8},
+            "fb15k237": {"embedding_dim": 512, "epochs": 24, "validate_every": 8},
+            "fb15k": {"embedding_dim": 256, "epochs": 14, "validate_every": 7},
+        },
     },
-    "toruse": {
-        "sampled": {
-            "wn18rr": {
-                **_DISTANCE,
-                "embedding_dim": 512,
-                "norm": "el2",
-                "init_scale": 0.0,
-                "learning_rate": 0.1,
-                "validate_every": 10,
-            }
-        }
-    },
+    "toruse": {"self_adversarial": {"wn18rr": _TORUSE}},
     "transr": {"sampled": {"wn18rr": {**_PROJECTED, "learning_rate": 0.2, "num_candidates": 4096}}},
     "stranse": {
         "sampled": {
@@ -264,7 +268,8 @@ def has_preset(dataset: str, recipe: str) -> bool:
 def recipe_of_model(model: str) -> str:
     """Returns the recipe with the best figures of a model on the paper's data sets."""
     # The formula of ConvKB for thousands of candidates takes hours.
-    return "paper" if model == "convkb" else "sampled"
+    of_model = {"convkb": "paper", "rotate": "self_adversarial", "toruse": "self_adversarial"}
+    return of_model.get(model, "sampled")
 
 
 def resolve(dataset: str, recipe: str, given: Mapping[str, Any]) -> TrainConfig:
