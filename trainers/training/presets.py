@@ -159,6 +159,8 @@ _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 
 _TRANSE = {**_DISTANCE, "embedding_dim": 512, "norm": "2"}
 _PROJECTED = {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}
 _ROTATE = {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}
+# For data sets that have no settings of their own.
+_ANY = ""
 # Entities begin all around the torus.
 _TORUSE = {
     "embedding_dim": 512,
@@ -222,10 +224,9 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "self_adversarial": {
             "wn18rr": {"embedding_dim": 256, "epochs": 16, "validate_every": 8},
             "fb15k237": {"embedding_dim": 512, "epochs": 24, "validate_every": 8},
-            "fb15k": {"embedding_dim": 256, "epochs": 14, "validate_every": 7},
         },
     },
-    "toruse": {"self_adversarial": {"wn18rr": _TORUSE}},
+    "toruse": {"self_adversarial": {_ANY: _TORUSE}},
     "transr": {"sampled": {"wn18rr": {**_PROJECTED, "learning_rate": 0.2, "num_candidates": 4096}}},
     "stranse": {
         "sampled": {
@@ -330,7 +331,8 @@ def _text(value: Any) -> str:
 
 def _preset(dataset: str, recipe: str, given: Mapping[str, Any]) -> dict[str, Any]:
     model = given.get("model", TrainConfig.model)
-    of_dataset = _OF_MODEL.get(model, {}).get(recipe, {}).get(dataset, {})
+    of_recipe = _OF_MODEL.get(model, {}).get(recipe, {})
+    of_dataset = of_recipe.get(dataset, of_recipe.get(_ANY, {}))
     preset = {**_OF_RECIPE.get(recipe, {}), **of_dataset}
     usual = preset.get("optimizer", TrainConfig.optimizer)
     if given.get("optimizer", usual) != usual:
