@@ -10,6 +10,7 @@ import sys
 import numpy as np
 
 from datasets.progress import progress
+from quatre_tf.atomic_files import whole_file
 from quatre_tf.calibration import Curves, platt
 from quatre_tf.classification.evaluating import validation_thresholds
 from quatre_tf.classification.examples import finite_scores, with_negatives
@@ -49,7 +50,8 @@ def calibrate(trained: Run) -> Curves | None:
     """Fits a calibration and writes it to the run; None as `calibration_of`."""
     curves = _fit_or_note(trained)
     if curves is not None:
-        np.save(trained.run_dir / CALIBRATION, np.vstack([curves.overall, curves.relations]))
+        with whole_file(trained.run_dir / CALIBRATION, binary=True) as file:
+            np.save(file, np.vstack([curves.overall, curves.relations]))
     return curves
 
 
