@@ -38,6 +38,8 @@ def calibration_of(trained: Run) -> Curves | None:
         return _fit_or_note(trained)
     try:
         overall, *relations = np.load(path)
+        if not np.isfinite([overall, *relations]).all():
+            raise ValueError("expected finite numbers")
         return Curves(overall, np.reshape(relations, [trained.graph.num_relations, 2]))
     except (OSError, EOFError, ValueError, TypeError) as error:
         raise DataError(

@@ -229,12 +229,16 @@ class Client:
     def _rows(self, signature: str, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Asks in the column form of the API, in which scalars are sent once."""
         question = {"signature_name": signature, "inputs": inputs}
+        asked = next(len(column) for column in inputs.values() if isinstance(column, list))
         answer = self._ask(signature, "POST", ":predict", question)
         try:
             outputs = answer["outputs"]
-            return [
+            rows = [
                 dict(zip(outputs, row, strict=True)) for row in zip(*outputs.values(), strict=True)
             ]
+            if len(rows) != asked:
+                raise ValueError(f"{len(rows)} rows for {asked} questions")
+            return rows
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self._unexpected(signature, error) from error
 
@@ -254,7 +258,7 @@ class Client:
         try:
             # The server writes -Infinity, which is not JSON but which Python's parser reads.
             return response.json()
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             detail = "the answer is not that of TensorFlow Serving"
             raise ServingError(asked, "UNAVAILABLE", detail) from error
 
@@ -267,7 +271,7 @@ def _explanation(response: urllib3.BaseHTTPResponse) -> str:
     """Returns what a refusal says: the "error" of its JSON, or the text as it is."""
     try:
         return str(response.json()["error"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return response.data.decode(errors="replace") or response.reason or ""
 
 

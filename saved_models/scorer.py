@@ -99,7 +99,7 @@ class Scorer(tf.Module):
             self._make_head_queries = enumerating_queries
             self._head_similarity = EnumeratedHeads(function, self._shared_weights)
         self._names, self._tails, self._heads = names, tails, heads
-        # Slope and intercept; of the logistic function where there is no calibration.
+        # Slope and intercept of each relation; without a calibration, the plain logistic function.
         curves = (
             [[1.0, 0.0]] * model.num_relations if calibration is None else calibration.relations
         )

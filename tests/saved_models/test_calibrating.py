@@ -91,15 +91,19 @@ def test_export_takes_the_calibration_of_the_run_or_fits_the_same(model, graph, 
     assert not path.exists()
 
 
-@pytest.mark.parametrize("damage", [b"", b"[]", None], ids=["empty", "text", "another graph"])
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"[]", np.ones([2, 2]), np.full([4, 2], np.nan)],
+    ids=["empty", "text", "another graph", "NaN"],
+)
 def test_damaged_file(model, graph, tmp_path, damage):
     trained = Run(model, graph, tmp_path)
     trained.save()
     path = tmp_path / "best" / "calibration.npy"
-    if damage is None:
-        np.save(path, np.ones([2, 2]))
-    else:
+    if isinstance(damage, bytes):
         path.write_bytes(damage)
+    else:
+        np.save(path, damage)
     with pytest.raises(DataError, match=r"Cannot read the calibration .*Delete it"):
         calibration_of(trained)
 

@@ -191,6 +191,7 @@ def answering(status, body):
     ("status", "body", "message"),
     [
         (200, b"<html>Welcome</html>", "UNAVAILABLE: the answer is not that of TensorFlow Serving"),
+        (200, b"[" * 100_000, "UNAVAILABLE: the answer is not that of TensorFlow Serving"),
         (503, b"<html>no backend</html>", "UNAVAILABLE: <html>no backend</html>"),
         (504, b"", "DEADLINE_EXCEEDED: Gateway Timeout"),
         # Some versions of the server escape as C does, which is no JSON.
@@ -220,6 +221,7 @@ PREDICTIONS = {
         PREDICTIONS | {"status": ["OK"]},
         PREDICTIONS | {"scores": [[2.0], [0.0]]},
         PREDICTIONS | {"entities": [1, 2]},
+        {name: rows[:1] for name, rows in PREDICTIONS.items()},
     ],
 )
 def test_answers_of_another_form(outputs):

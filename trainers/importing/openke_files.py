@@ -2,6 +2,8 @@
 
 import json
 import pathlib
+import reprlib
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +33,7 @@ def read_weights(path: pathlib.Path) -> dict[str, np.ndarray]:
             parameters = json.load(file)
         # Not float32 at once: a number beyond its range would be a warning, and is an infinity.
         with np.errstate(over="ignore"):
-            return {
-                key: np.array(value, np.float64).astype(np.float32)
-                for key, value in parameters.items()
-            }
+            return {key: _numbers(value).astype(np.float32) for key, value in parameters.items()}
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror or error}.") from error
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
@@ -44,6 +43,14 @@ def read_weights(path: pathlib.Path) -> dict[str, np.ndarray]:
             "PyTorch are not read, because unpickling one runs whatever code is in it; the same "
             "training leaves the JSON beside it (save_embedding_matrix)."
         ) from error
+
+
+def _numbers(value: Any) -> np.ndarray:
+    array = np.array(value)
+    # With a dtype, NumPy would make numbers of strings, truth values and null as well.
+    if array.dtype.kind not in "if":
+        raise ValueError(f"expected numbers, received {reprlib.repr(value)}")
+    return array
 
 
 def read_ids(path: pathlib.Path) -> list[str]:
