@@ -13,7 +13,7 @@ import tensorflow as tf
 from quatre_tf.data.candidate_sets import SlotEntities
 from quatre_tf.data.known_triples import KnownTriples
 from quatre_tf.data.vocabulary import Vocabulary
-from quatre_tf.ranking.entity_lists import Tile, mask_members, member_masks
+from quatre_tf.ranking.entity_lists import Tile, keep_members, mask_members
 from saved_models.table_internals import AnonymousTable
 
 # What a line of a text file cannot hold: TensorFlow's reader ends lines at \n and drops every \r.
@@ -144,18 +144,14 @@ class AnswerTable(tf.Module):
             type_constrained: Scalar: leave out what train does not have in the slot.
         """
         known_lists = self.known_lists(relations, entities, filtered)
-        # Queries share the list of their relation: it can be most of the entities.
-        slots, places = tf.unique(relations)
 
         def mask(scores: tf.Tensor, tile: Tile) -> tf.Tensor:
             scores = mask_members(scores, self.known_keys, known_lists, tile)
-
-            def in_slot() -> tf.Tensor:
-                # Row 0 of the masks has all entities.
-                masks = tf.gather(member_masks(self._slot_keys, slots, tile), places + 1)
-                return tf.where(tf.transpose(masks) > 0, scores, -np.inf)
-
-            return tf.cond(type_constrained, in_slot, lambda: scores)
+            return tf.cond(
+                type_constrained,
+                lambda: keep_members(scores, self._slot_keys, relations, tile),
+                lambda: scores,
+            )
 
         return mask
 

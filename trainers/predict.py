@@ -94,8 +94,12 @@ def main() -> None:
         if lines:
             questions = reader.questions(lines)
         else:
+            import tensorflow as tf
+
             fields = _HEAD.value, _RELATION.value, _TAIL.value
             questions = [reader.question(*fields)]
+            # Compiling takes longer than one answer.
+            tf.config.run_functions_eagerly(True)
         report = report_answers(trained, questions, options, titles=bool(lines))
         if _OUTPUT.value:  # Otherwise the answers themselves are to be seen.
             blocks = progress(report.blocks, "Answering", len(questions))

@@ -74,6 +74,22 @@ def mask_members(
     return put(scores, places, absent)
 
 
+def keep_members(scores: tf.Tensor, keys: tf.Tensor, lists: tf.Tensor, tile: Tile) -> tf.Tensor:
+    """Returns scores `[entities of the tile, batch]` with minus infinity for all but members.
+
+    Args:
+        scores: The scores of the tile.
+        keys: `[members]` int64, the lists.
+        lists: `[batch]` int64, the list of each query.
+        tile: The tile.
+    """
+    # Queries share lists, which can have most of the entities.
+    distinct, places = tf.unique(lists)
+    # Row 0 of the masks has all entities.
+    masks = tf.gather(member_masks(keys, distinct, tile), places + 1)
+    return tf.where(tf.transpose(masks) > 0, scores, -np.inf)
+
+
 def contains(keys: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:
     """Returns whether each key that is wanted is there; both are int64 of any shape."""
     flat = tf.reshape(wanted, [-1])

@@ -5,11 +5,12 @@ import functools
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.data.candidate_sets import constraint
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.counting import ranks_from_counts
-from quatre_tf.ranking.entity_lists import Tile, mask_members
+from quatre_tf.ranking.entity_lists import Tile, keep_members, mask_members
 from quatre_tf.ranking.sides import RankingSide
 from quatre_tf.ranking.tile_runner import TileRunner
 from quatre_tf.ranking.tiles import CandidateTable, top_k
@@ -20,28 +21,26 @@ _TRIPLES = tf.TensorSpec([None, 3], tf.int32)
 
 
 class Answerer:
-    """Answers questions by ids. Each part is made at its first use.
+    """Answers questions by ids.
 
     Args:
         model: The model.
         graph: The graph that it was trained on.
+
+    Attributes:
+        table: The entity table, read once.
+
+    Raises:
+        DataError: The model holds NaN or infinite values.
     """
 
     def __init__(self, model: KGEModel, graph: Graph):
         self._model = model
         self._graph = graph
-
-    @functools.cached_property
-    def _runner(self) -> TileRunner:
-        return TileRunner(self._model, tf.distribute.get_strategy())
-
-    @functools.cached_property
-    def table(self) -> CandidateTable:
-        """The entity table, read once."""
-        table = self._runner.read_table()
-        check_finite("entities", np.asarray(table.rows))
-        check_finite("relations", self._model.score_function.folded().numpy())
-        return table
+        self._runner = TileRunner(model, tf.distribute.get_strategy())
+        self.table: CandidateTable = self._runner.read_table()
+        check_finite("entities", np.asarray(self.table.rows))
+        check_finite("relations", model.score_function.folded().numpy())
 
     @functools.cached_property
     def _sides(self) -> dict[str, RankingSide]:
@@ -53,22 +52,32 @@ class Answerer:
         return {name: tf.constant(side.known.list_keys) for name, side in self._sides.items()}
 
     def best(
-        self, side: str, triples: np.ndarray, k: int, filtered: bool
+        self, side: str, triples: np.ndarray, k: int, filtered: bool, constrained: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns scores and ids, both `[n, min(k, num_entities)]`, best first."""
-        known = self._sides[side].known_lists(triples)
-        rows, keys = self.table.rows, self._known_keys[side]
-        tensors = (
-            *(rows, keys, tf.constant(triples)),
+        """Returns scores and ids, both `[n, min(k, num_entities)]`, best first.
+
+        Where candidates run out, the score is minus infinity.
+
+        Args:
+            side: `"head"` or `"tail"`: what is asked for.
+            triples: `[n, 3]` ids of which the other two columns count.
+            k: How many answers.
+            filtered: Whether known answers are left out.
+            constrained: Whether only entities that train has in the slot are candidates.
+        """
+        known, slot_keys = self._sides[side].known_lists(triples), np.zeros(0, np.int64)
+        if constrained:
+            slot_keys = constraint(self._graph, "train_type_constrained", side).keys
+        scores, ids = self._find_best(
+            side,
+            constrained,
+            self.table.rows,
+            self._known_keys[side],
+            tf.constant(slot_keys),
+            tf.constant(triples),
             tf.constant(known if filtered else np.full_like(known, -1)),
             tf.constant(min(k, self._graph.num_entities)),
         )
-        # For any number of questions, so that each side is compiled once.
-        specs = (
-            *(tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in (rows, keys)),
-            *(_TRIPLES, tf.TensorSpec([None], tf.int64), tf.TensorSpec([], tf.int32)),
-        )
-        scores, ids = self._find_best.get_concrete_function(side, *specs)(*tensors)
         return scores.numpy(), ids.numpy()
 
     def best_of_index(
@@ -92,21 +101,27 @@ class Answerer:
             scores[row, : len(found)], ids[row, : len(found)] = found, places
         return scores, ids
 
-    @tf.function(autograph=False)
+    # Compiled for the first number of questions, and for any number when another one comes.
+    @tf.function(reduce_retracing=True, autograph=False)
     def _find_best(
         self,
         side: str,
+        constrained: bool,
         rows: tf.Tensor,
         known_keys: tf.Tensor,
+        slot_keys: tf.Tensor,
         triples: tf.Tensor,
         known_lists: tf.Tensor,
         k: tf.Tensor,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        def mask_known(scores: tf.Tensor, tile: Tile) -> tf.Tensor:
-            return mask_members(scores, known_keys, known_lists, tile)
+        relations = tf.cast(triples[:, 1], tf.int64)
+
+        def mask(scores: tf.Tensor, tile: Tile) -> tf.Tensor:
+            scores = mask_members(scores, known_keys, known_lists, tile)
+            return keep_members(scores, slot_keys, relations, tile) if constrained else scores
 
         similarity = self._model.similarity(side)
-        return top_k(similarity, rows, self._runner.queries(side, triples), k, mask_known)
+        return top_k(similarity, rows, self._runner.queries(side, triples), k, mask)
 
     def queries(self, side: str, triples: np.ndarray) -> np.ndarray:
         """Returns the queries `[n, width]` for the entities on a side of triples `[n, 3]`."""

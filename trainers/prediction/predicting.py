@@ -3,16 +3,16 @@
 import copy
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import tensorflow as tf
 
 from quatre_tf.calibration.answer_probabilities import AnswerProbabilities
 from quatre_tf.data.encoding import SPLITS
+from quatre_tf.runs.answering import Answerer
 from quatre_tf.runs.run import Run
 from saved_models.calibrating import calibration_of
-from saved_models.scorer import Outputs, build_scorer
 from trainers.prediction.explaining import Evidence, Explainer
 from trainers.prediction.questions import Question
 
@@ -83,7 +83,7 @@ class Answer:
 
 
 class Predictor:
-    """Asks the scorer that is exported for serving, so the answers are those of a served model.
+    """Answers the questions of the programs.
 
     Args:
         trained: The run.
@@ -97,18 +97,16 @@ class Predictor:
     """
 
     def __init__(self, trained: Run, options: Options):
-        self._graph, self._options = trained.graph, options
-        calibration = calibration_of(trained)
-        self.calibrated = calibration is not None
-        self._scorer = build_scorer(trained.model, trained.graph, calibration)
-        self._of_answers = None
+        self._model, self._graph, self._options = trained.model, trained.graph, options
+        self._answerer = Answerer(trained.model, trained.graph)
+        self._curves, self._of_answers = calibration_of(trained), None
         if options.probability == "answer":
             self._of_answers = AnswerProbabilities(trained.model, trained.graph)
-            self.calibrated = True
+        self.calibrated = bool(self._curves or self._of_answers)
         self._explainer = Explainer(trained.model, trained.graph) if options.explain else None
 
     def with_options(self, options: Options) -> "Predictor":
-        """Returns one that answers otherwise, with the same scorer and without explanations."""
+        """Returns one that answers otherwise, without explanations."""
         other = copy.copy(self)
         other._options = options
         return other
@@ -128,62 +126,39 @@ class Predictor:
 
     def _ask(self, asked: str, questions: list[Question]) -> list[list[Answer]]:
         """Answers questions that ask for the same place."""
-        outputs = self._predict(asked, questions)
-        names = [[n.decode() for n in row if n] for row in outputs["entities"].numpy()]
-        counts = [len(row) for row in names]
-        facts = self._facts(asked, questions, names)
-        scores = _in_use(outputs["scores"].numpy(), counts)
-        probabilities: Sequence[float | None] = [None] * len(scores)
-        if self._of_answers:
-            found = self._of_answers.probabilities(asked, facts[:, 1], np.array(scores))
-            probabilities = found.tolist()
-        elif self.calibrated:
-            probabilities = _in_use(outputs["probabilities"].numpy(), counts)
-        columns = [
-            itertools.chain.from_iterable(names),
-            scores,
-            probabilities,
-            self._splits(facts),
-            self._evidence(asked, facts),
-        ]
-        answers = (Answer(*row) for row in zip(*columns, strict=True))
-        return [list(itertools.islice(answers, count)) for count in counts]
-
-    def _predict(self, asked: str, questions: list[Question]) -> Outputs:
-        given, predict = {
-            "tail": ("head", self._scorer.predict_tails),
-            "head": ("tail", self._scorer.predict_heads),
-        }[asked]
-        if len(questions) == 1:
-            # Tracing takes longer than answering once.
-            predict = predict.python_function
-        return predict(
-            **{given: tf.constant([question.given for question in questions])},
-            relation=tf.constant([question.relation for question in questions]),
-            top_k=tf.constant(self._options.top_k),
-            filtered=tf.constant(not self._options.include_known),
-            type_constrained=tf.constant(self._options.candidates == "seen"),
-        )
-
-    def _facts(self, asked: str, questions: list[Question], names: list[list[str]]) -> np.ndarray:
-        """Returns the completed triples of all answers as ids `[num_answers, 3]`."""
-        graph, counts = self._graph, [len(row) for row in names]
-        entities = graph.entities.ids(list(itertools.chain.from_iterable(names)))
+        graph, options = self._graph, self._options
         given = graph.entities.ids([question.given for question in questions])
         relations = graph.relations.ids([question.relation for question in questions])
-        ends = [np.repeat(given, counts), entities]
-        heads, tails = ends if asked == "tail" else ends[::-1]
-        return np.stack([heads, np.repeat(relations, counts), tails], axis=1)
+        triples = np.stack([given, relations, given], axis=1)
+        filtered, constrained = not options.include_known, options.candidates == "seen"
+        scores, ids = self._answerer.best(asked, triples, options.top_k, filtered, constrained)
+        places = np.nonzero(scores > -np.inf)
+        facts, scores, found = triples[places[0]], scores[places], ids[places]
+        facts[:, 2 if asked == "tail" else 0] = found
+        evidence: list[tuple[Evidence, ...]] = [()] * len(facts)
+        if self._explainer is not None:
+            evidence = self._explainer.explain(asked, facts, options.explain)
+        splits = [SPLITS[split] if split >= 0 else None for split in graph.first_splits(facts)]
+        columns = [
+            graph.entities.names[found].tolist(),
+            scores.tolist(),
+            self._probabilities(asked, facts, scores),
+            splits,
+            evidence,
+        ]
+        answers = (Answer(*row) for row in zip(*columns, strict=True))
+        counts = np.bincount(places[0], minlength=len(questions))
+        return [list(itertools.islice(answers, count)) for count in counts]
 
-    def _splits(self, facts: np.ndarray) -> list[str | None]:
-        return [SPLITS[split] if split >= 0 else None for split in self._graph.first_splits(facts)]
-
-    def _evidence(self, asked: str, facts: np.ndarray) -> list[tuple[Evidence, ...]]:
-        if self._explainer is None:
-            return [()] * len(facts)
-        return self._explainer.explain(asked, facts, self._options.explain)
-
-
-def _in_use(values: np.ndarray, counts: list[int]) -> list[float]:
-    """Returns the first `counts[i]` values of each row i, all in one list."""
-    return values[np.arange(values.shape[1]) < np.array(counts)[:, np.newaxis]].tolist()
+    def _probabilities(
+        self, asked: str, facts: np.ndarray, scores: np.ndarray
+    ) -> list[float] | list[None]:
+        """Returns the probabilities of completed triples `[n, 3]` with scores `[n]`."""
+        if self._of_answers:
+            return self._of_answers.probabilities(asked, facts[:, 1], scores).tolist()
+        if self._curves is None:
+            return [None] * len(facts)
+        if asked == "head" and self._model.reciprocal:
+            # The curves are for scores of triples, not for those by the inverse relation.
+            scores = self._answerer.scores(tf.constant(facts)).numpy()
+        return self._curves.probabilities(scores[:, np.newaxis], facts[:, 1])[:, 0].tolist()
