@@ -33,7 +33,7 @@ _ENTITIES = {
 def define_flags() -> None:
     """Defines the flags; importing the module does not, so tests may import many programs."""
     flags.DEFINE_string("dataset", "wn18rr", "Data set whose batches to count.")
-    flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
+    flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
     flags.DEFINE_integer("batches", 5, "Batches; the mean is reported.", 1)
     flags.DEFINE_string("output", None, "JSON file to write.")
 

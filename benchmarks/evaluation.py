@@ -20,7 +20,7 @@ from datasets.program import import_tensorflow, run_program
 from trainers.training.config import SETTINGS
 
 _DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for `quatre fit`.")
-_MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
+_MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
 _MODEL = flags.DEFINE_enum("model", "quatre", SETTINGS["model"].choices, "Model that ranks.")
 _NORM = flags.DEFINE_enum("norm", "default", SETTINGS["norm"].choices, "Norm of distances.")
 _EMBEDDING_DIM = flags.DEFINE_integer("embedding_dim", 256, "Components per embedding.", 1)

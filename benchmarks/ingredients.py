@@ -55,7 +55,7 @@ def define_flags() -> None:
     """Defines the flags; importing the module does not, so tests may import many programs."""
     flags.DEFINE_string("dataset", "fb15k237", "Name of a data set, or a folder.")
     flags.DEFINE_list("seeds", ["1", "2"], "Seeds of initial values and batches.")
-    flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
+    flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
     flags.DEFINE_string("output", None, "JSON file of the figures.", required=True)
 
 

@@ -30,14 +30,16 @@ if TYPE_CHECKING:
     from quatre_tf.runs.run import Run
 
 _DATASET = flags.DEFINE_string("dataset", "fb15k237", "Name or folder, as for `quatre fit`.")
-_MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
-_RECIPE = flags.DEFINE_string("recipe", "paper", "Recipe of both trainings.")
+_MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
+_RECIPE = flags.DEFINE_string("recipe", "paper", "Recipe of both runs.")
 _EMBEDDING_DIM = flags.DEFINE_integer("embedding_dim", 64, "Quaternions per embedding.")
-_EPOCHS = flags.DEFINE_integer("epochs", None, "Epochs of both trainings; None: the preset's.")
+_EPOCHS = flags.DEFINE_integer("epochs", None, "Epochs of both runs. Default: the preset's.")
 _KS = flags.DEFINE_list("ks", "1,2,4,8,16", "Numbers of triples to add an entity from.")
 _TARGET_RANKS = flags.DEFINE_list("target_ranks", "1,3,10,30,100", "Target ranks to compare.")
-_NUM_ENTITIES = flags.DEFINE_integer("num_entities", 200, "Reported entities; as many more choose.")
-_SEED = flags.DEFINE_integer("seed", 1, "Of the choice of entities and triples.")
+_NUM_ENTITIES = flags.DEFINE_integer(
+    "num_entities", 200, "Entities to report; as many more tune --target_rank."
+)
+_SEED = flags.DEFINE_integer("seed", 1, "Seed of the choice of entities and triples.")
 _WORK_DIR = flags.DEFINE_string("work_dir", None, "Folder of both runs.", required=True)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 

@@ -119,7 +119,7 @@ def define_flags() -> None:
     """Defines the flags; importing the module does not, so tests may import many programs."""
     flags.DEFINE_enum("peer", None, list(PEERS), "Library to compare with.", required=True)
     flags.DEFINE_string("envs", None, "Folder of the peers' environments.", required=True)
-    flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
+    flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
     flags.DEFINE_integer("rounds", 3, "Measurements; medians are reported.", 1)
     flags.DEFINE_string("output", None, "JSON file to write.")
 

@@ -51,9 +51,11 @@ _HEAD = """# Records
 
 `python -m benchmarks.records` writes this page from the JSON files in [results](results), which
 hold the settings, validation curve, test metrics and machine of each run. The test split was ranked
-once per run, with the best weights on validation and realistic ties. Times are wall time and
-include validation. Both runs of `paper` were stopped early. Published figures of CoDEx: Chen et al.
-(AKBC 2021) for ranking, Safavi and Koutra (EMNLP 2020) for classification with the same triples.
+once per run, with the best weights on validation and realistic ties; `quatre evaluate` added the
+rows with type constraints. Times are wall time and include validation. Both runs of `paper` were
+stopped by hand: their commands would run to 8,000 and 2,000 epochs. Published figures of CoDEx:
+Chen et al. (AKBC 2021) for ranking, Safavi and Koutra (EMNLP 2020) for classification with the same
+triples.
 """
 
 

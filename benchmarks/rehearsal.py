@@ -31,7 +31,9 @@ _FOLDER = flags.DEFINE_string("folder", None, "Where to work: a new folder.", re
 _ENTITIES = flags.DEFINE_integer("entities", 4_600_000, "Number of entities.", 460_000)
 _EPOCHS = flags.DEFINE_integer("epochs", 1, "Length of the training.", 1)
 _STEPS = flags.DEFINE_integer("steps_per_epoch", 0, "Steps of an epoch; 0: all queries.", 0)
-_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write, and with .md, the page.")
+_OUTPUT = flags.DEFINE_string(
+    "output", None, "JSON file to write; the same name with .md is the report."
+)
 # As Wikidata5M has them.
 _RELATIONS = 822
 _TRIPLES_PER_ENTITY = 4.48

@@ -25,7 +25,9 @@ from datasets.program import import_tensorflow, run_program
 from datasets.text_table import table
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.")
-_SCALE = flags.DEFINE_bool("scale", False, "Random entities in growing numbers instead.")
+_SCALE = flags.DEFINE_bool(
+    "scale", False, "Measure random tables of growing size instead of a run."
+)
 _ROUNDS = flags.DEFINE_integer("rounds", 15, "Measurements; the median is reported.", 1)
 _INDEX = flags.DEFINE_list("index", [], "Numbers of probes of an index, instead of an export.")
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")

@@ -19,7 +19,7 @@ from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
 
 _DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for `quatre fit`.")
-_MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with archives already at hand.")
+_MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
 _RECIPE = flags.DEFINE_string("recipe", "paper", "Recipe of the training.")
 _ROUNDS = flags.DEFINE_integer("rounds", 5, "Measurements; the median is reported.", 1)
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")

@@ -43,7 +43,7 @@ _STEPS = 10
 _RECIPE = flags.DEFINE_enum("recipe", "paper", SETTINGS["recipe"].choices, "Recipe of the step.")
 _SHAPE = flags.DEFINE_enum("shape", "wn18rr", list(SIZES), "Benchmark whose sizes to use.")
 _MODEL = flags.DEFINE_enum("model", "quatre", SETTINGS["model"].choices, "Model to train.")
-_OTHERS = flags.DEFINE_list("others", [], "Models whose steps to compare, of equal floats.")
+_OTHERS = flags.DEFINE_list("others", [], "Models to compare, with as many floats.")
 _EMBEDDING_DIM = flags.DEFINE_integer(
     "embedding_dim", None, "Quaternions per embedding. Default: the paper's, or 128.", 1
 )

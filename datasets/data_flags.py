@@ -19,7 +19,9 @@ class DataFlags:
             "dataset", default, DATASET_HELP, required=default is None
         )
         self._data_dir = flags.DEFINE_string(
-            "data_dir", None, "Folder of prepared data sets (TFDS)."
+            "data_dir",
+            None,
+            "Folder of downloaded benchmarks. Default: $TFDS_DATA_DIR or ~/tensorflow_datasets.",
         )
         self._manual_dir = flags.DEFINE_string(
             "manual_dir", None, "Folder with downloaded archives. Default: $QUATRE_MANUAL_DIR."

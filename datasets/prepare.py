@@ -39,8 +39,8 @@ _SPLIT = flags.DEFINE_enum(
     "split",
     None,
     ("leakage_aware", "random"),
-    "Default: the splits of the folder; or leakage_aware: inverse and duplicate facts stay "
-    "together, and train has every entity and relation.",
+    "leakage_aware keeps inverse and duplicate facts together and every name in train; random does "
+    "not. Default: the splits of the folder, or leakage_aware.",
 )
 _VALID_SHARE = flags.DEFINE_float("valid_share", 0.1, "Share of the triples for validation.")
 _TEST_SHARE = flags.DEFINE_float("test_share", 0.1, "Share of the triples for the test split.")

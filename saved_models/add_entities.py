@@ -2,9 +2,9 @@
 
 Usage: quatre add-entities --run_dir=runs/wn18rr --triples=new.tsv --output=exports/wn18rr
 
-Nothing is trained: each new entity gets an embedding from its triples, the others stay as they are.
-The run is read and not changed, so --triples holds all new entities each time. docs/new_entities.md
-describes the method, and how good it is after how many triples.
+Nothing is trained: each new entity gets an embedding from its triples. Neither the others nor the
+run change, so --triples holds all new entities each time. docs/new_entities.md describes the method
+and its quality by number of triples.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ _VERSION = flags.DEFINE_integer(
 _TARGET_RANK = flags.DEFINE_integer(
     "target_rank",
     10,
-    "Rank that a new entity should reach as the answer of its triples. Lower values make it "
+    "Rank that a new entity should reach when its own triples ask for it. Lower values make it "
     "appear in more answers, both correct and wrong ones.",
     lower_bound=1,
 )

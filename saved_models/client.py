@@ -183,7 +183,7 @@ class Client:
         return self._predict("predict_heads", ("relation", "tail"), questions, options)
 
     def score_triples(self, triples: Iterable[tuple[str, str, str]]) -> list[TripleScore]:
-        """Returns score and probability of each (head, relation, tail)."""
+        """Returns the score and probability of each (head, relation, tail)."""
         return self._ask_triples("score_triples", triples, TripleScore)
 
     def classify_triples(self, triples: Iterable[tuple[str, str, str]]) -> list[Classification]:

@@ -19,7 +19,7 @@ _COMPARE_RUN_DIR = flags.DEFINE_string(
 _RELATIONS = flags.DEFINE_list(
     "relations",
     [],
-    "Relations whose entities the map shows. Default: two with different entities.",
+    "Relations whose entities the map shows. Default: two that share few entities.",
 )
 _OUTPUT = flags.DEFINE_string("output", None, "Folder of the report. Default: RUN_DIR/report.")
 

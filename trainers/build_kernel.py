@@ -3,7 +3,7 @@
 Usage: quatre build-kernel
 
 Needs a C++ compiler (g++ or clang++; the environment variable CXX selects another) and takes half a
-minute. Run it again after an update of this project or of TensorFlow. Trainings that use the
+minute. Run it again after an update of this project or of TensorFlow. Runs that use the
 compiled step print "(compiled)". Results are equal up to rounding.
 """
 

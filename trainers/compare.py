@@ -1,4 +1,4 @@
-"""Trains models with the same settings and several seeds, and compares them.
+"""Trains models with the same flags and seeds, and compares them.
 
 Usage: quatre compare --dataset=wn18rr --models=quatre,quate --seeds=3
 
@@ -35,7 +35,7 @@ _SEEDS = flags.DEFINE_list(
     "seeds", ["1"], "Seeds to train each model with; a single number N means 1 to N."
 )
 _CANDIDATES = flags.DEFINE_list(
-    "candidates", list(CANDIDATE_SETS), f"Candidate sets, of {', '.join(CANDIDATE_SETS)}."
+    "candidates", list(CANDIDATE_SETS), f"Candidate sets, any of {', '.join(CANDIDATE_SETS)}."
 )
 _DATA = DataFlags()
 # The same for every run.

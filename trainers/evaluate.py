@@ -24,7 +24,7 @@ _TASK = flags.DEFINE_enum(
 )
 _SPLIT = flags.DEFINE_enum("split", "test", ("train", "valid", "test"), "Split to evaluate.")
 _CANDIDATES = flags.DEFINE_list(
-    "candidates", list(CANDIDATE_SETS), f"Candidate sets, of {', '.join(CANDIDATE_SETS)}."
+    "candidates", list(CANDIDATE_SETS), f"Candidate sets, any of {', '.join(CANDIDATE_SETS)}."
 )
 _TIE_POLICY = flags.DEFINE_enum(
     "tie_policy", "realistic", SETTINGS["tie_policy"].choices, SETTINGS["tie_policy"].help

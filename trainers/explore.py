@@ -3,7 +3,7 @@
 Usage: quatre explore --run_dir=runs/countries
        quatre explore --run_dir=runs/one,runs/two
 
-The page is for the browser of this computer, and needs no network. docs/exploring.md shows it.
+The page opens only on this computer and needs no network. docs/exploring.md shows it.
 """
 
 import webbrowser

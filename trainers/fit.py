@@ -3,8 +3,8 @@
 Usage: quatre fit --dataset=wn18rr
 
 --dataset is a benchmark, a file of triples (CSV, TSV, RDF) or a folder of splits. Omitted flags
-take the preset of the data set, model and recipe (for QuatRE with --recipe=paper, the settings of
-the reference implementation), or are chosen by short runs (--auto). Ctrl-C and SIGTERM save a
+take the preset of the data set, model and recipe (for --recipe=paper on the paper's benchmarks, the
+reference implementation's), or are chosen by short runs (--auto). Ctrl-C and SIGTERM save a
 checkpoint; --resume continues from it.
 """
 

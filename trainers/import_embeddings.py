@@ -4,7 +4,7 @@ Usage: quatre import-embeddings --tables=FILE.npz --model=NAME --dataset=NAME|PA
 
 The arrays are named as in docs/systems.md. The names of their rows are in the arrays
 `entity_names` and `relation_names`, or in the text files --entity_names and --relation_names.
-Afterwards evaluate, predict and export take the run; docs/importing.md has an example.
+Then use the run with evaluate, predict and export; docs/importing.md has an example.
 """
 
 import dataclasses

@@ -3,7 +3,7 @@
 Usage: quatre import-openke --weights=FILE.json --dataset=NAME|PATH
 --entity2id=FILE --relation2id=FILE --run_dir=DIR
 
-Afterwards evaluate, predict and export take the run; docs/importing.md has an example.
+Then use the run with evaluate, predict and export; docs/importing.md has an example.
 """
 
 from absl import flags

@@ -3,7 +3,7 @@
 Usage: quatre predict --run_dir=DIR --head=Uruguay --relation=official_language --explain
        quatre predict --run_dir=DIR --queries=questions.tsv --format=csv --output=answers.csv
        quatre predict --run_dir=DIR --missing --relation=borders
-       quatre predict --saved_model=DIR --head=Aland --relation=official_language
+       quatre predict --saved_model=DIR --head=Wakanda --relation=official_language
 
 docs/predicting.md explains what is shown.
 """
@@ -51,8 +51,8 @@ _PROBABILITY = flags.DEFINE_enum(
     "probability",
     "even_odds",
     ["even_odds", "answer"],
-    "even_odds: that a triple is true, against a corrupted one at even odds; answer: that an "
-    "entity is an answer, among all entities.",
+    "Probability that the triple is true rather than corrupted (even_odds), or that the entity is "
+    "an answer among all entities (answer).",
 )
 _EXPLAIN = flags.DEFINE_bool("explain", False, "Show similar known facts for each answer.")
 _FORMAT = flags.DEFINE_enum("format", "table", FORMATS, "Output format.")

@@ -3,8 +3,8 @@
 Usage: quatre tune --dataset=wn18rr --output=runs/tune --recipe=sampled --trials=16
 --budget_minutes=60 --seeds=1,2
 
-Recipe paper: the grid of the paper. Recipes strong and sampled: random configurations, pruned by
-successive halving. Flags that you set are fixed for all trials; other settings take the
+Recipe paper: the grid of the paper. Other recipes: random configurations, pruned by successive
+halving. Flags that you set are fixed for all trials; other settings take the
 preset. The test split is not ranked. Ctrl-C saves a checkpoint; the same command continues.
 
 Needs the extra `tune`: pip install 'quatre-tf[tune]'

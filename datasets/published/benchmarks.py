@@ -329,6 +329,6 @@ BENCHMARKS = {
 # The catalog.
 NAMES = (*BENCHMARKS, "countries")
 DATASET_HELP = (
-    f"{', '.join(NAMES)}, the path of a file of triples, which is split, or of a folder with "
+    f"A benchmark ({', '.join(NAMES)}), a file of triples, which is split, or a folder with "
     "train.txt, valid.txt and test.txt (head TAB relation TAB tail)."
 )

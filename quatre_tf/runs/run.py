@@ -92,7 +92,7 @@ class Run:
         probabilities: bool = False,
         index: EntityIndex | None = None,
     ) -> Records[Answer] | RecordLists[Answer]:
-        """Returns the best answers to a question, best first; a list of them for several.
+        """Returns the best answers to a question, best first; for several, a list of such lists.
 
         Args:
             head: Name, or sequence of names.
@@ -193,7 +193,7 @@ class Run:
     def query(
         self, head: Names | None = None, relation: Names | None = None, tail: Names | None = None
     ) -> np.ndarray:
-        """Returns the query of a question, `[width]`, or `[n, width]` of several.
+        """Returns the query of a question, `[width]`, or of several, `[n, width]`.
 
         If `model.score_function.similarity.linear`, the score of an answer is the dot product of
         the query and the answer's embedding: an index of `embeddings()` by inner product, such as

@@ -40,8 +40,9 @@ def train(
         data: Triples `[n, 3]` of names (head, relation, tail), which are split; or what
             `quatre fit --dataset` takes: the name of a benchmark, a file or a folder.
         model: Score function; None: `"quatre"`.
-        recipe: `"paper"`, `"strong"` or `"sampled"`; None: `"paper"` for benchmarks; for other data
-            it is chosen by short runs, as `quatre fit --auto` does.
+        recipe: `"paper"`, `"strong"`, `"sampled"` or `"self_adversarial"`; None: `"paper"` for
+            the paper's benchmarks; for data without a preset it is chosen by short runs, as
+            `quatre fit --auto` does.
         budget_minutes: Wall time of the training; None: the recipe's number of epochs, or 5
             minutes where settings are chosen.
         run_dir: Folder of the run, which keeps the triples; None: `runs/NAME-TIME`.

@@ -30,8 +30,8 @@ _RATES = (1000, 5000, 20000)
 _EXPORTED = 8
 
 
-_RUNS = flags.DEFINE_integer("runs", 20, "How many.")
-_FIRST_SEED = flags.DEFINE_integer("first_seed", 1, "Of the first run; each has the next.")
+_RUNS = flags.DEFINE_integer("runs", 20, "Number of runs.")
+_FIRST_SEED = flags.DEFINE_integer("first_seed", 1, "Seed of the first run; later runs count up.")
 
 
 def main():

@@ -30,8 +30,8 @@ from trainers.training.run_directory import RunDirectory
 _FACTS = 200
 
 
-_MINUTES = flags.DEFINE_float("minutes", 1.0, "How long.")
-_PROCESSES = flags.DEFINE_integer("processes", 8, "How many.")
+_MINUTES = flags.DEFINE_float("minutes", 1.0, "Minutes to run.")
+_PROCESSES = flags.DEFINE_integer("processes", 8, "Number of processes.")
 
 
 def main():

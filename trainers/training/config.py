@@ -82,8 +82,8 @@ class TrainConfig:
     )
     norm: str = setting(
         "default",
-        help="Distance: L1 (1), L2 (2), or chord length (el2, toruse only); each model has its own "
-        "default.",
+        help="Distance: L1 (1), L2 (2; squared in toruse) or squared chord length (el2, toruse "
+        "only); each model has its own default.",
         group="model",
         choices=("default", "1", "2", "el2"),
     )
@@ -261,8 +261,8 @@ class TrainConfig:
     )
     budget_minutes: float = setting(
         0.0,
-        help="Wall time of the whole run, instead of --epochs and --validate_every; 0 for none. "
-        "With --auto, the default is 5.",
+        help="Wall time of the whole run, instead of --epochs and --validate_every; 0: no limit, "
+        "but 5 minutes with --auto.",
         group="run",
         basic=True,
         resumable=True,

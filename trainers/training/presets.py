@@ -307,7 +307,7 @@ def replacement_note(dataset: str, recipe: str, given: Mapping[str, Any]) -> str
 def describe_defaults(name: str) -> str:
     """Returns the value of a setting by recipe, then its range in the presets of data sets."""
     if name == "recipe":
-        return "paper if the data set has a preset for it, otherwise sampled"
+        return "paper if the data set has a preset for it, otherwise sampled or what --auto chooses"
     default, recipes = getattr(TrainConfig, name), SETTINGS[name].recipes or tuple(_OF_RECIPE)
     by_value: dict[str, list[str]] = {}
     for recipe in recipes:
@@ -319,7 +319,7 @@ def describe_defaults(name: str) -> str:
     values = sorted(preset[name] for preset in presets if name in preset)
     if values:
         ends = dict.fromkeys(map(_text, (values[0], values[-1])))
-        texts[-1] += f"; some data sets {' to '.join(ends)}"
+        texts[-1] += f"; some data sets: {' to '.join(ends)}"
     return ", ".join(texts)
 
 
