@@ -159,6 +159,7 @@ _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 
 _TRANSE = {**_DISTANCE, "embedding_dim": 512, "norm": "2"}
 _PROJECTED = {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}
 _ROTATE = {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}
+_RESCAL = {"embedding_dim": 256, "n3": 0.0, "dura": 0.1, "batch_size": 300, "init_scale": 0.0}
 # For data sets that have no settings of their own.
 _ANY = ""
 # Entities begin all around the torus.
@@ -185,12 +186,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 512}},
         "sampled": {
             "wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1},
-            "wn18": {
-                "embedding_dim": 384,
-                "learning_rate": 0.15,
-                "n3": 0.05,
-                **_SHORT,
-            },
+            "wn18": {"embedding_dim": 384, "learning_rate": 0.15, "n3": 0.05, **_SHORT},
             "fb15k": {**_FB15K, "embedding_dim": 256, "epochs": 10},
         },
     },
@@ -198,23 +194,23 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 256}},
         "sampled": {"wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1}},
     },
-    "rescal": {
-        "sampled": {
-            "wn18rr": {
-                "embedding_dim": 256,
-                "n3": 0.0,
-                "dura": 0.1,
-                "batch_size": 300,
-                "init_scale": 0.0,
-            }
-        }
-    },
+    "rescal": {"sampled": {"wn18rr": _RESCAL}},
     "transe": {
         "sampled": {
             "wn18rr": _TRANSE,
             "wn18": {**_TRANSE, **_SHORT},
             "fb15k": {**_TRANSE, "num_candidates": 1024, "epochs": 8, "validate_every": 4},
-        }
+        },
+        "self_adversarial": {
+            "fb15k237": {
+                "embedding_dim": 512,
+                "norm": "1",
+                "margin": 6.75,
+                "temperature": 2.0,
+                "learning_rate": 0.03,
+                "epochs": 20,
+            }
+        },
     },
     "rotate": {
         "sampled": {
