@@ -59,8 +59,8 @@ class Answerer:
         Where candidates run out, the score is minus infinity.
 
         Args:
-            side: `"head"` or `"tail"`: what is asked for.
-            triples: `[n, 3]` ids of which the other two columns count.
+            side: `"head"` or `"tail"`: what to predict.
+            triples: `[n, 3]` ids; those on the side to predict are ignored.
             k: How many answers.
             filtered: Whether known answers are left out.
             constrained: Whether only entities that train has in the slot are candidates.
