@@ -72,9 +72,11 @@ def main() -> None:
     # Before TensorFlow: a file that cannot be read is told at once.
     lines = read_lines(_QUERIES.value) if _QUERIES.value else []
     import_tensorflow()
+    import tensorflow as tf
+
     from quatre_tf.runs.run import load_run
     from trainers.prediction.exported import report_exported
-    from trainers.prediction.predicting import Options
+    from trainers.prediction.predicting import Options, Predictor
     from trainers.prediction.reports import report_answers, report_missing
 
     candidates = _CANDIDATES.value or ("seen" if _MISSING.value else "all")
@@ -94,13 +96,13 @@ def main() -> None:
         if lines:
             questions = reader.questions(lines)
         else:
-            import tensorflow as tf
-
             fields = _HEAD.value, _RELATION.value, _TAIL.value
             questions = [reader.question(*fields)]
-            # Compiling takes longer than one answer.
+        predictor = Predictor(trained, options)
+        if not lines:
+            # Compiling takes longer than one answer; fitting probabilities, above, repays it.
             tf.config.run_functions_eagerly(True)
-        report = report_answers(trained, questions, options, titles=bool(lines))
+        report = report_answers(trained, questions, options, bool(lines), predictor)
         if _OUTPUT.value:  # Otherwise the answers themselves are to be seen.
             blocks = progress(report.blocks, "Answering", len(questions))
             report = dataclasses.replace(report, blocks=blocks)
