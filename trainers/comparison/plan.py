@@ -60,7 +60,7 @@ class Comparison:
         return {
             f"{model}-seed{seed}": presets.resolve(
                 self.dataset,
-                self.recipe or presets.recipe_of_model(model),
+                self.recipe or presets.recipe_of_model(model, self.dataset),
                 {**self.settings, "model": model, "seed": seed},
             )
             for seed in self.seeds

@@ -46,8 +46,25 @@ def test_strong_presets(dataset):
 
 @pytest.mark.parametrize("model", SETTINGS["model"].choices)
 def test_every_model_has_a_recipe_for_the_paper_s_tables(model):
-    config = presets.resolve("wn18rr", presets.recipe_of_model(model), {"model": model})
+    config = presets.resolve("wn18rr", presets.recipe_of_model(model, "wn18rr"), {"model": model})
     assert (config.norm == "2") == (model == "transe")
+
+
+@pytest.mark.parametrize(
+    ("dataset", "model", "recipe"),
+    [
+        ("wn18rr", "quatre", "sampled"),
+        ("wn18rr", "rotate", "self_adversarial"),
+        ("wn18", "rotate", "sampled"),
+        ("fb15k237", "quatre", "strong"),
+        ("fb15k237", "transe", "self_adversarial"),
+        ("folder", "quatre", "sampled"),
+        ("folder", "toruse", "self_adversarial"),
+        ("folder", "convkb", "paper"),
+    ],
+)
+def test_a_model_s_recipe_has_its_preset_for_the_data_set(dataset, model, recipe):
+    assert presets.recipe_of_model(model, dataset) == recipe
 
 
 def test_models_without_a_preset_have_the_recipe_s():
