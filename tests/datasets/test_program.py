@@ -9,7 +9,7 @@ import pytest
 from tests import commands
 
 SCRIPT = r"""
-import os, sys
+import os, resource, sys
 from absl import flags
 from quatre_tf.errors import DataError
 from datasets.program import import_tensorflow, place_in_help, run_program
@@ -43,6 +43,14 @@ def main():
         pyarrow.array(["Arrow looks for pandas"])
         unused = {"pandas", "sklearn"} & sys.modules.keys()
         print(keras.backend.backend(), keras.config.floatx(), *unused)
+        return 0
+    if _WHAT.value == "memory":
+        import_tensorflow()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(4):
+            b"x" * (100 << 20)
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        print(faults < 1.5 * (100 << 20) / resource.getpagesize())
         return 0
     if _WHAT.value == "interrupt":
         raise KeyboardInterrupt
@@ -151,6 +159,11 @@ def shell(what, redirection, folder, environment="PYTHONIOENCODING=utf-8"):
 def test_another_keras_is_refused(name, value, right):
     error = f"error: {name}={value}: expected {name}={right}, or none. Unset it.\n"
     assert run("--what=tensorflow", **{name: value}) == (1, "", error)
+
+
+def test_freed_memory_is_used_again():
+    # Only the first of four blocks faults its pages in.
+    assert run("--what=memory") == (0, "True\n", "")
 
 
 def test_settings_of_keras_change_nothing(tmp_path):
