@@ -168,7 +168,9 @@ def query_scores(tables, entities, relations, num_entities, normalize_relations)
     return table_scores(tables, asked, normalize_relations).reshape(-1, num_entities)
 
 
-def query_norms(tables, entities, relations, is_target, normalize_relations, n3, dura):
+def query_norms(
+    tables, entities, relations, is_target, normalize_relations, n3, dura, opposite_dura=0.0
+):
     """N3 and DURA, a sum over all targets of the queries."""
     queries, targets = np.nonzero(is_target)
     head = split(tables["entity"])[entities[queries]]
@@ -178,6 +180,8 @@ def query_norms(tables, entities, relations, is_target, normalize_relations, n3,
     vector = unit(vector) if normalize_relations else vector
     total = n3 * sum(np.sum(modulus(q) ** 3) for q in (head, vector, tail))
     query = hamilton(head, vector)
+    # A conjugate has the same modulus, so sides do not matter.
+    total += opposite_dura * np.sum(modulus(hamilton(tail, vector)) ** 2)
     return total + dura * sum(np.sum(modulus(q) ** 2) for q in (head, query, tail))
 
 
@@ -244,6 +248,7 @@ def softmax(
     candidates=None,
     n3=0.0,
     dura=0.0,
+    opposite_dura=0.0,
     relation_prediction=0.0,
 ):
     """The softmax objective: a sum over all targets of the queries, divided by `num_targets`.
@@ -257,7 +262,8 @@ def softmax(
         normalize_relations: Whether v_r is normalized.
         candidates: The sampled entities; None for a softmax over all.
         n3: Weight of N3.
-        dura: Weight of DURA.
+        dura: Weight of DURA, without the queries from the targets.
+        opposite_dura: Weight of these queries.
         relation_prediction: Weight of the cross-entropy of the relation.
     """
     num_entities = is_target.shape[1]
@@ -270,8 +276,9 @@ def softmax(
         powers = np.where(is_target, np.exp(f), np.where(is_sampled, corrected, 0.0))
     queries, targets = np.nonzero(is_target)
     loss = np.sum(np.log(np.sum(powers, axis=1))[queries] - f[queries, targets])
+    weights = n3, dura, opposite_dura
     regularization = query_norms(
-        tables, entities, relations, is_target, normalize_relations, n3, dura
+        tables, entities, relations, is_target, normalize_relations, *weights
     )
     if relation_prediction:
         # Without rows of their own for heads, a relation is predicted from head and tail.

@@ -57,6 +57,7 @@ class RESCAL(ScoreFunction):
     """
 
     multilinear = True
+    multiplies_by_matrix = True
 
     def relation_tables(self) -> dict[str, tuple[int, ...]]:
         """Returns the shape of `M_r`."""

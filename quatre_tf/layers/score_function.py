@@ -48,6 +48,9 @@ class ScoreFunction(keras.layers.Layer):
         entity_components: Floats per component: an entity has `entity_components * embedding_dim`.
         multilinear: Whether a score is linear in each of the head's row, the folded relation and
             the tail's row. Entities can then be added, and relations predicted.
+        multiplies_by_matrix: Whether a folded relation is a matrix `[dim, dim]`, row by row, and
+            the tail query is the head's row times it, the head query the tail's times its
+            transpose. Training then multiplies all rows of a relation at once.
         similarity: How a query is compared with an entity row.
         ball_tables: Names of the tables whose entries are points of the Poincare ball, which
             `SparseAdagrad` moves along geodesics; `entity` must then come first in a row.
@@ -59,6 +62,7 @@ class ScoreFunction(keras.layers.Layer):
 
     entity_components: ClassVar[int] = 1
     multilinear: ClassVar[bool] = False
+    multiplies_by_matrix: ClassVar[bool] = False
     similarity: Similarity = DOT
     ball_tables: ClassVar[tuple[str, ...]] = ()
 

@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from quatre_tf.layers.score_function import ScoreFunction
+from quatre_tf.objectives.matrix_queries import matrix_gradients, products_by_relation
 
 
 def compiled(program: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,30 +36,78 @@ def compiled(program: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-@compiled
 def queries(
-    function: ScoreFunction, entities: tf.Tensor, folded: tf.Tensor, is_head: tf.Tensor | None
+    function: ScoreFunction,
+    entities: tf.Tensor,
+    folded: tf.Tensor,
+    index: tf.Tensor,
+    is_head: tf.Tensor | None,
 ) -> tf.Tensor:
     """Returns tail queries `[batch, width]`, or head queries where `is_head` `[batch]` says so.
 
     Args:
         function: Makes the queries.
         entities: `[batch, entity_width]`.
-        folded: `[batch, ...]` of `ScoreFunction.fold`.
+        folded: `[k, ...]` of `ScoreFunction.fold`.
+        index: `[batch]`, the row of `folded` of each query.
         is_head: None if all are for tails.
     """
+    if function.multiplies_by_matrix:
+        return products_by_relation(entities, *_matrices(function, folded, index, is_head))
+    return _row_queries(function, entities, tf.gather(folded, index), is_head)
+
+
+def query_gradients(
+    function: ScoreFunction,
+    entities: tf.Tensor,
+    folded: tf.Tensor,
+    index: tf.Tensor,
+    is_head: tf.Tensor | None,
+    upstream: tf.Tensor,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the gradients of entities and folded relations for that of their `queries`."""
+    num_folded = tf.shape(folded)[0]
+    if not function.multiplies_by_matrix:
+        of_entities, of_rows = _row_query_gradients(
+            function, entities, tf.gather(folded, index), is_head, upstream
+        )
+        return of_entities, tf.math.unsorted_segment_sum(of_rows, index, num_folded)
+    matrices, places = _matrices(function, folded, index, is_head)
+    of_entities = products_by_relation(upstream, matrices, places, transpose=True)
+    of_matrices = matrix_gradients(entities, upstream, places, tf.shape(matrices)[0])
+    if is_head is not None:
+        of_matrices = of_matrices[:num_folded] + tf.linalg.matrix_transpose(
+            of_matrices[num_folded:]
+        )
+    return of_entities, tf.reshape(of_matrices, tf.shape(folded))
+
+
+def _matrices(
+    function: ScoreFunction, folded: tf.Tensor, index: tf.Tensor, is_head: tf.Tensor | None
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the matrices, the transposed ones added for head queries, and each query's place."""
+    matrices = tf.reshape(folded, [-1, function.embedding_dim, function.embedding_dim])
+    if is_head is None:
+        return matrices, index
+    both = tf.concat([matrices, tf.linalg.matrix_transpose(matrices)], axis=0)
+    return both, tf.where(is_head, index + tf.shape(matrices)[0], index)
+
+
+@compiled
+def _row_queries(
+    function: ScoreFunction, entities: tf.Tensor, folded: tf.Tensor, is_head: tf.Tensor | None
+) -> tf.Tensor:
     return _queries(function, entities, folded, is_head)
 
 
 @compiled
-def query_gradients(
+def _row_query_gradients(
     function: ScoreFunction,
     entities: tf.Tensor,
     folded: tf.Tensor,
     is_head: tf.Tensor | None,
     upstream: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the gradients of entities and folded relations for that of their `queries`."""
     with tf.GradientTape() as tape:
         tape.watch([entities, folded])
         found = _queries(function, entities, folded, is_head)

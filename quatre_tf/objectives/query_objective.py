@@ -20,6 +20,7 @@ import tensorflow as tf
 from quatre_tf.model import KGEModel
 from quatre_tf.objectives import compiled_queries
 from quatre_tf.objectives.objective import Objective
+from quatre_tf.objectives.opposite_queries import opposite_query_norms
 from quatre_tf.objectives.regularizers import NormWeights, weighted_norms
 from quatre_tf.objectives.relation_prediction import predict_relations
 from quatre_tf.sparse_rows import add_in_place, sum_duplicates
@@ -51,7 +52,8 @@ class SoftmaxOptions(NamedTuple):
 
     Attributes:
         n3: Weight of the N3 regularizer of each triple.
-        dura: Weight of the DURA regularizer of each triple.
+        dura: Weight of the DURA regularizer of each triple, without queries from the target.
+        opposite_dura: Weight of these queries in DURA.
         relation_prediction: Weight of the auxiliary task of Chen et al. (AKBC 2021): to predict the
             relation from both entities. 0 leaves it out.
         compute_dtype: Of the matrix products of dot-product scores: `tf.float32` or `tf.bfloat16`.
@@ -59,6 +61,7 @@ class SoftmaxOptions(NamedTuple):
 
     n3: float = 0.0
     dura: float = 0.0
+    opposite_dura: float = 0.0
     relation_prediction: float = 0.0
     compute_dtype: tf.DType = tf.float32
 
@@ -112,33 +115,42 @@ def query_objective(
         relation_rows = function.lookup(relations.ids)
         tape.watch(relation_rows)
         folded = function.fold(relation_rows)
-    given, given_folded = rows_of(batch.entities), tf.gather(folded, relations.index)
-    queries = compiled_queries.queries(function, given, given_folded, relations.is_head)
+    given = rows_of(batch.entities)
+    queries = compiled_queries.queries(function, given, folded, relations.index, relations.is_head)
     queries, encoder_gradients = function.encode_in_training(queries, batch.seed)
     ranking = rank(queries, weights)
 
-    norms = norm_weights(options, weights)
-    regularization, (given_norms, folded_norms, query_norms) = _regularize(
-        (given, given_folded, queries), function.entity_components, norms
+    regularization, (given_norms, query_norms) = _regularize(
+        (given, queries), function.entity_components, norm_weights(options, weights)
     )
     upstream = ranking.query_gradient
     if options.dura:
         upstream += query_norms
     upstream, dense_gradients = encoder_gradients(upstream)
     given_gradient, folded_gradient = compiled_queries.query_gradients(
-        function, given, given_folded, relations.is_head, upstream
+        function, given, folded, relations.index, relations.is_head, upstream
     )
     contributions = [*ranking.contributions, (batch.entities, given_gradient + given_norms)]
-    folded_gradient = tf.math.unsorted_segment_sum(
-        folded_gradient + folded_norms, relations.index, tf.shape(folded)[0]
-    )
+    if options.n3:
+        of_relations = tf.math.unsorted_segment_sum(weights, relations.index, tf.shape(folded)[0])
+        value, gradient = weighted_norms(
+            folded, function.entity_components, NormWeights(options.n3 * of_relations, None)
+        )
+        regularization, folded_gradient = regularization + value, folded_gradient + gradient
+    triples = batch.rows, relations.index, relations.is_head, batch.targets
+    if options.opposite_dura:
+        value, of_targets, gradient = opposite_query_norms(
+            function, folded, rows_of, triples, options.opposite_dura * scale
+        )
+        contributions.append((batch.targets, of_targets))
+        regularization, folded_gradient = regularization + value, folded_gradient + gradient
     loss = ranking.loss
     if options.relation_prediction:
         found = predict_relations(
             function,
             (given, folded),
             rows_of,
-            (batch.rows, relations.index, relations.is_head, batch.targets),
+            triples,
             options.relation_prediction * scale,
             options.compute_dtype,
         )
@@ -195,19 +207,18 @@ def _add_up(
 
 @tf.function(jit_compile=True, autograph=False)
 def _regularize(
-    rows: tuple[tf.Tensor, tf.Tensor, tf.Tensor], components: int, norms: NormWeights
-) -> tuple[tf.Tensor, tuple[tf.Tensor, tf.Tensor, tf.Tensor]]:
-    """Returns the regularizers of given entities, folded relations and queries, and the gradients.
+    rows: tuple[tf.Tensor, tf.Tensor], components: int, norms: NormWeights
+) -> tuple[tf.Tensor, tuple[tf.Tensor, tf.Tensor]]:
+    """Returns the regularizers of given entities and queries, and the gradients.
 
-    N3 measures the factors of a score, the first two here. DURA keeps a query and its answer close
-    by the norms of entity and query.
+    N3 measures the factors of a score, entities and relations. DURA keeps a query and its answer
+    close by the norms of entity and query.
     """
-    given, folded, queries = rows
-    of_given, given_gradient = weighted_norms(given, components, norms)
-    of_folded, folded_gradient = weighted_norms(folded, components, norms._replace(squared=None))
-    value, query_gradient = of_given + of_folded, tf.zeros_like(queries)
+    given, queries = rows
+    value, given_gradient = weighted_norms(given, components, norms)
+    query_gradient = tf.zeros_like(queries)
     if norms.squared is not None:
         weights = tf.reshape(norms.squared, [-1, 1])
         value += tf.reduce_sum(weights * tf.square(queries))
         query_gradient = 2.0 * weights * queries
-    return value, (given_gradient, folded_gradient, query_gradient)
+    return value, (given_gradient, query_gradient)

@@ -20,7 +20,7 @@ from quatre_tf.objectives.softmax_gradient import softmax_gradient
 from quatre_tf.sparse_rows import sum_rows
 
 # Triples are filled up to a multiple: each number of them is compiled.
-_MULTIPLE = 512
+MULTIPLE = 512
 
 
 class RelationPrediction(NamedTuple):
@@ -71,7 +71,7 @@ def predict_relations(
     given, folded = tables
     rows, relations, is_head, targets = triples
     num_triples = tf.size(targets)
-    padding = [[0, -num_triples % _MULTIPLE]]
+    padding = [[0, -num_triples % MULTIPLE]]
     padded, weights = tf.pad(rows, padding), tf.pad(tf.fill([num_triples], weight), padding)
     ends = tf.gather(given, padded), rows_of(tf.pad(targets, padding))
     swapped = None if is_head is None else tf.gather(is_head, padded)[:, tf.newaxis]

@@ -20,6 +20,7 @@ _QUERIES = (*_SOFTMAX, "self_adversarial")
 _STRUCTURES = ("fb15k237", "fb15k", "wn18rr", "wn18")
 # The regularizers of the recipes with queries. They add up.
 REGULARIZERS = ("n3", "dura")
+_MULTILINEAR = tuple(name for name, entry in SCORE_FUNCTIONS.items() if entry.multilinear)
 # N3 of 0.5 drives a model to zero on WN18RR; too little of it overfits.
 _WEIGHTS = dict.fromkeys(_SOFTMAX, LogUniform(0.003, 0.3))
 _ADAM_RATES = (0.0003, 0.001, 0.003)
@@ -231,12 +232,19 @@ class TrainConfig:
         recipes=_QUERIES,
         search=_WEIGHTS,
     )
+    opposite_dura: float = setting(
+        0.0,
+        help="Weight of DURA's norms of queries from the answer, which --dura leaves out.",
+        group="regularization",
+        recipes=_QUERIES,
+        models=_MULTILINEAR,
+    )
     relation_prediction: float = setting(
         0.0,
         help="Weight of the auxiliary task: predict the relation of each triple.",
         group="recipe",
         recipes=_SOFTMAX,
-        models=tuple(name for name, entry in SCORE_FUNCTIONS.items() if entry.multilinear),
+        models=_MULTILINEAR,
         search=dict.fromkeys(_SOFTMAX, (0.0, 0.1, 0.3, 1.0)),
     )
     compute_dtype: str = setting(

@@ -136,7 +136,16 @@ _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 
 _TRANSE = {**_DISTANCE, "embedding_dim": 512, "norm": "2"}
 _PROJECTED = {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}
 _ROTATE = {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}
-_RESCAL = {"embedding_dim": 256, "n3": 0.0, "dura": 0.1, "batch_size": 300, "init_scale": 0.0}
+_RESCAL = {
+    "embedding_dim": 256,
+    "batch_size": 300,
+    "init_scale": 0.0,
+    "n3": 0.0,
+    "dura": 0.1,
+    "opposite_dura": 0.1,
+    "epochs": 24,
+    "validate_every": 4,
+}
 # For data sets that have no settings of their own.
 _ANY = ""
 # Entities begin all around the torus.
@@ -273,6 +282,8 @@ def resolve(dataset: str, recipe: str, given: Mapping[str, Any]) -> TrainConfig:
     """
     preset = _preset(dataset, recipe, given)
     replaced = dict.fromkeys(_replaced(preset, given), 0.0)
+    if "dura" in replaced:
+        replaced["opposite_dura"] = 0.0
     return TrainConfig(dataset=dataset, recipe=recipe, **{**preset, **replaced, **given})
 
 

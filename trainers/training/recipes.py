@@ -79,6 +79,7 @@ class QueryRecipe:
         self._options = SoftmaxOptions(
             n3=config.n3,
             dura=config.dura,
+            opposite_dura=config.opposite_dura,
             relation_prediction=config.relation_prediction,
             compute_dtype=tf.as_dtype(config.compute_dtype),
         )

@@ -48,6 +48,7 @@ def check(objective, model, batch, options, num_targets, candidates=None):
         candidates=candidates,
         n3=options.n3,
         dura=options.dura,
+        opposite_dura=options.opposite_dura,
         relation_prediction=options.relation_prediction,
     )
     tables = {name: table.astype(np.float64) for name, table in model.tables().items()}
@@ -65,7 +66,7 @@ OPTIONS = [
     SoftmaxOptions(),
     SoftmaxOptions(n3=0.3),
     SoftmaxOptions(dura=0.2),
-    SoftmaxOptions(n3=0.1, dura=0.2, relation_prediction=0.5),
+    SoftmaxOptions(n3=0.1, dura=0.2, opposite_dura=0.3, relation_prediction=0.5),
 ]
 MODELS = [
     {"reciprocal": reciprocal, "normalize_relations": normalize}

@@ -67,6 +67,14 @@ def test_a_model_s_recipe_has_its_preset_for_the_data_set(dataset, model, recipe
     assert presets.recipe_of_model(model, dataset) == recipe
 
 
+@pytest.mark.parametrize(
+    ("given", "opposite_dura"), [({}, 0.1), ({"dura": 0.2}, 0.1), ({"n3": 0.1}, 0.0)]
+)
+def test_n3_replaces_all_of_dura(given, opposite_dura):
+    config = presets.resolve("wn18rr", "sampled", {"model": "rescal", **given})
+    assert config.opposite_dura == opposite_dura
+
+
 def test_models_without_a_preset_have_the_recipe_s():
     config = presets.resolve("wn18", "strong", {"model": "complex"})
     assert (config.embedding_dim, config.epochs, config.n3, config.dura) == (128, 30, 0.02, 0.0)

@@ -82,6 +82,7 @@ CHANGES = {
     "l2": Change(0.2, {"objective"}, ("paper",)),
     "n3": Change(0.1, {"objective"}, QUERIES),
     "dura": Change(0.1, {"objective"}, QUERIES),
+    "opposite_dura": Change(0.1, {"objective"}, QUERIES),
     "relation_prediction": Change(0.5, {"objective"}, SOFTMAX),
     "compute_dtype": Change("bfloat16", {"objective"}, QUERIES),
     "clip_norm": Change(0.0, {"optimizer"}),
