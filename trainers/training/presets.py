@@ -136,6 +136,7 @@ _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 
 _TRANSE = {**_DISTANCE, "embedding_dim": 512, "norm": "2"}
 _PROJECTED = {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}
 _ROTATE = {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}
+_DURA = {"dura": 0.06, "opposite_dura": 0.06}
 _RESCAL = {
     "embedding_dim": 256,
     "batch_size": 300,
@@ -180,7 +181,12 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 256}},
         "sampled": {"wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1}},
     },
-    "rescal": {"sampled": {"wn18rr": _RESCAL}},
+    "rescal": {
+        "strong": {
+            "fb15k237": {**_RESCAL, "embedding_dim": 200, "batch_size": 0, "epochs": 16, **_DURA}
+        },
+        "sampled": {"wn18rr": _RESCAL},
+    },
     "transe": {
         "sampled": {
             "wn18rr": _TRANSE,
