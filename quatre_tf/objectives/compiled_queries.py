@@ -14,6 +14,9 @@ import tensorflow as tf
 from quatre_tf.layers.score_function import ScoreFunction
 from quatre_tf.objectives.matrix_queries import matrix_gradients, products_by_relation
 
+# Triples are filled up to a multiple: each number of them is compiled.
+MULTIPLE = 512
+
 
 def compiled(program: Callable[..., Any]) -> Callable[..., Any]:
     """Compiles a pure function of a score function, once for all that are configured alike.

@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from quatre_tf.layers.score_function import ScoreFunction
 from quatre_tf.objectives import compiled_queries
-from quatre_tf.objectives.relation_prediction import MULTIPLE
 
 
 def opposite_query_norms(
@@ -36,7 +35,7 @@ def opposite_query_norms(
     """
     rows, relations, is_head, targets = triples
     num_triples = tf.size(targets)
-    padding = [[0, -num_triples % MULTIPLE]]
+    padding = [[0, -num_triples % compiled_queries.MULTIPLE]]
     padded = tf.pad(rows, padding)
     weights = tf.pad(tf.fill([num_triples], weight), padding)[:, tf.newaxis]
     asks_tail = tf.fill(tf.shape(padded), True) if is_head is None else ~tf.gather(is_head, padded)

@@ -15,12 +15,9 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from quatre_tf.layers.score_function import ScoreFunction
-from quatre_tf.objectives.compiled_queries import end_gradients, relation_derivatives
+from quatre_tf.objectives.compiled_queries import MULTIPLE, end_gradients, relation_derivatives
 from quatre_tf.objectives.softmax_gradient import softmax_gradient
 from quatre_tf.sparse_rows import sum_rows
-
-# Triples are filled up to a multiple: each number of them is compiled.
-MULTIPLE = 512
 
 
 class RelationPrediction(NamedTuple):
