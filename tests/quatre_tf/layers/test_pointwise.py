@@ -34,9 +34,12 @@ def test_blocks_are_put_together(case, model, floats, monkeypatch):
     is_head = np.array([False, True, True, False, False])
     function, tables = model.score_function, model.tables()
     table = tf.convert_to_tensor(model.entities.embeddings.value)
-    folded = function.folded(tf.constant(relations))
     queries = compiled_queries.queries(
-        function, tf.gather(table, given), folded, tf.constant(is_head)
+        function,
+        tf.gather(table, given),
+        function.folded(),
+        tf.constant(relations, tf.int32),
+        tf.constant(is_head),
     )
     queries, _ = function.encode(queries, function.shared_weights)
     of_tails = systems.scores(case, tables, given[:, None], relations[:, None], everyone)
