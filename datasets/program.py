@@ -127,7 +127,7 @@ def _keep_freed_memory() -> None:
     """Lets the next step use the memory of the last one's scores, up to 512 MiB apiece.
 
     By default, glibc returns blocks of 32 MiB or more to the kernel, whose pages then have to be
-    mapped and cleared again: a fifth of the time of a `strong` step.
+    mapped and cleared again: a quarter of the time of a `strong` step on FB15k-237.
     """
     # Another C library may not have it.
     with contextlib.suppress(AttributeError):

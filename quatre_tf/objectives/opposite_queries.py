@@ -1,9 +1,8 @@
 """The half of DURA that bounds the queries of the opposite direction, and its gradient.
 
-For a triple, DURA (Zhang et al., NeurIPS 2020) bounds the norms of both entities and of both
-queries: that of the entity given, which asks for the answer, and that of the answer, which asks for
-the entity given. The latter is here. A matrix of RESCAL would otherwise be unbounded where no
-query of training reaches it.
+For a triple, DURA (Zhang et al., NeurIPS 2020) bounds the norms of both entities and of two
+queries: one from the entity given to the answer, and one back from the answer. This module has the
+second. Without it, the matrices of RESCAL are bounded on one side only.
 """
 
 from collections.abc import Callable

@@ -259,7 +259,7 @@ def has_preset(dataset: str, recipe: str) -> bool:
 def recipe_of_model(model: str, dataset: str) -> str:
     """Returns the recipe with the best figures of a model on a data set, of those with a preset.
 
-    Without a preset it is that of the data sets that have one.
+    Without a preset, returns the recipe that is best on other data sets.
     """
     recipes = ["self_adversarial", "sampled", "strong"]
     if dataset in _FEW_ENTITIES:
