@@ -37,7 +37,6 @@ _STEPS = flags.DEFINE_integer("steps", 200, "Steps to take before a validation."
 _DIM = flags.DEFINE_integer("embedding_dim", 32, "Size of the model.", 1)
 _LIMIT = flags.DEFINE_float("limit_gib", None, "Address space of each process.")
 _RECOVERY = flags.DEFINE_bool("recovery", False, "Kill a worker and a server, and resume.")
-_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 _SETTINGS = {"num_candidates": 4096, "n3": 0.02}
 # A run that is killed.
 _ENDLESS = ("--epochs=1000", "--validate_every=1000")
@@ -132,21 +131,17 @@ def main() -> None:
     folder = pathlib.Path(_FOLDER.value)
     import_tensorflow()
     servers = [int(count) for count in _SERVERS.value]
-    given = {"servers": ",".join(_SERVERS.value), "embedding_dim": _DIM.value}
-    record: dict[str, Any] = {"benchmark": "clusters"}
+    record: dict[str, Any] = {}
     if _RECOVERY.value:
-        given["recovery"] = True
         record["recovery"] = [
             {"servers": count, **_recover(folder / f"recovery-{count}", count)} for count in servers
         ]
     else:
-        given |= {"steps": _STEPS.value, "limit_gib": _LIMIT.value}
         limit = int(_LIMIT.value * 2**30) if _LIMIT.value else None
         record["cases"] = [_train(folder / f"servers-{n}", n, limit) for n in (0, *servers)]
         record["counted_bytes"] = measure.in_process(_count, _DATASET.value, _settings())
-    record["command"] = measure.command("clusters", dataset="DIR", folder="DIR", **given)
     print(json.dumps(record, indent=2))
-    measure.write_json(_OUTPUT.value, record)
+    measure.write_result(record)
 
 
 def _settings() -> dict[str, Any]:

@@ -31,11 +31,10 @@ _ENTITIES = {
 
 
 def define_flags() -> None:
-    """Defines the flags; importing the module does not, so tests may import many programs."""
+    """Defines the flags; importing the module does not, for `clusters` has some of them."""
     flags.DEFINE_string("dataset", "wn18rr", "Data set whose batches to count.")
     flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
     flags.DEFINE_integer("batches", 5, "Batches; the mean is reported.", 1)
-    flags.DEFINE_string("output", None, "JSON file to write.")
 
 
 def main() -> None:
@@ -50,9 +49,7 @@ def main() -> None:
         if row["workers"] == 1:
             read, written = 1e-6 * row["read"], 1e-6 * row["written"]
             print(f"{row['recipe']}: from servers {read:.1f} MB, to servers {written:.1f} MB")
-    command = measure.command("distributed", dataset=given.dataset)
-    record = {"benchmark": "distributed", "command": command, "rows": rows}
-    measure.write_json(given.output, record)
+    measure.write_result({"rows": rows})
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

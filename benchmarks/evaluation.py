@@ -2,13 +2,14 @@
 
 Usage: python -m benchmarks.evaluation --dataset=wn18rr --embedding_dim=256
 
-Both sides of the test split are ranked by a model that `sampled` trained for --epochs. `plain` has
-all entities as candidates and an evaluator that has ranked before, as after each epoch of a
-training. `first` creates a new evaluator, so everything is compiled again. `whole` does too, and
-adds both type constraints, confidence intervals and every breakdown, as `quatre evaluate` does.
-The unavoidable work (`measure.ranking_baseline`) scores one query per test triple and side with the
-entity table, by a float32 product or what the model needs instead; the ranking scores queries that
-occur more than once only once.
+Both sides of the test split are ranked by a model that `sampled` trained for --epochs (by default
+5; 0: its initial values). The flags are those of `quatre fit`. `plain` has all entities as
+candidates and an evaluator that has ranked before, as after each epoch of a training. `first`
+creates a new evaluator, so everything is compiled again. `whole` does too, and adds both type
+constraints, confidence intervals and every breakdown, as `quatre evaluate` does. The unavoidable
+work (`measure.ranking_baseline`) scores one query per test triple and side with the entity table,
+by a float32 product or what the model needs instead; the ranking scores queries that occur more
+than once only once.
 """
 
 import pathlib
@@ -17,16 +18,12 @@ from absl import flags
 
 from benchmarks import measure
 from datasets.program import import_tensorflow, run_program
-from trainers.training.config import SETTINGS
+from trainers.setting_flags import SettingFlags
 
 _DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for `quatre fit`.")
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
-_MODEL = flags.DEFINE_enum("model", "quatre", SETTINGS["model"].choices, "Model that ranks.")
-_NORM = flags.DEFINE_enum("norm", "default", SETTINGS["norm"].choices, "Norm of distances.")
-_EMBEDDING_DIM = flags.DEFINE_integer("embedding_dim", 256, "Components per embedding.", 1)
-_EPOCHS = flags.DEFINE_integer("epochs", 5, "Epochs of the training; 0: initial values.", 0)
+_SETTINGS = SettingFlags(without=("recipe", "strategy", "num_replicas"))
 _ROUNDS = flags.DEFINE_integer("rounds", 5, "Measurements; the median is reported.", 1)
-_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 
 
 def main() -> None:
@@ -38,13 +35,8 @@ def main() -> None:
     from quatre_tf.runs.run import Run
 
     graph = catalog.load(_DATASET.value, manual_dir=_MANUAL_DIR.value)
-    given = {
-        name: flag.value
-        for name, flag in (("model", _MODEL), ("norm", _NORM))
-        if flag.value != flag.default
-    }
-    size = _EMBEDDING_DIM.value
-    model = measure.trained_model(graph, _EPOCHS.value, embedding_dim=size, **given)
+    given = {"embedding_dim": 256, "epochs": 5, **_SETTINGS.given()}
+    model = measure.trained_model(graph, **given)
     trained = Run(model, graph, pathlib.Path())
     num_queries = 2 * len(graph.test)
     evaluator = Evaluator(graph)
@@ -64,32 +56,22 @@ def main() -> None:
     }
     mrr = calls["plain"]().metrics()["mrr"]
     print(
-        f"{graph.name}, {_MODEL.value}, n = {size}, {_EPOCHS.value} epochs (MRR {mrr:.3f}): "
-        f"{num_queries:,} queries, both sides"
+        f"{graph.name}, {given.get('model', 'quatre')}, n = {given['embedding_dim']}, "
+        f"{given['epochs']} epochs (MRR {mrr:.3f}): {num_queries:,} queries, both sides"
     )
     for name, value in times.items():
         print(f"{name:18s} {value / 1e3:8.2f} s")
     for name, value in ratios.items():
         print(f"{name:18s} {value:8.2f}")
     print(f"{'peak memory added':18s} {peak_bytes / 2**20:8.0f} MiB")
-    command = measure.command(
-        "evaluation",
-        dataset=_DATASET.value,
-        embedding_dim=size,
-        epochs=_EPOCHS.value,
-        **given,
-        rounds=_ROUNDS.value,
-    )
     record = {
-        "benchmark": "evaluation",
-        "command": command,
         "queries": num_queries,
         "mrr": mrr,
         "milliseconds": times,
         "ratios": ratios,
         "peak_bytes_above": peak_bytes,
     }
-    measure.write_json(_OUTPUT.value, record)
+    measure.write_result(record)
 
 
 if __name__ == "__main__":

@@ -18,14 +18,19 @@ from absl import flags
 from benchmarks import measure
 from datasets import catalog
 from datasets.program import import_tensorflow, run_program
+from trainers.reporting.rendering import Table, as_markdown
 from trainers.training import presets
 from trainers.training.config import REGULARIZERS, TrainConfig
 
-RECIPE = "sampled"
-BASELINE = "the recipe"
+_DATASET = flags.DEFINE_string("dataset", "fb15k237", "Name of a data set, or a folder.")
+_SEEDS = flags.DEFINE_list("seeds", ["1", "2"], "Seeds of initial values and batches.")
+_MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
+flags.mark_flag_as_required("output")
+_RECIPE = "sampled"
+_BASELINE = "the recipe"
 # One change at a time.
-CHANGES: dict[str, dict[str, Any]] = {
-    BASELINE: {},
+_CHANGES: dict[str, dict[str, Any]] = {
+    _BASELINE: {},
     "heads asked with the same relation rows": {"reciprocal": False},
     "no rotations (QuatE)": {"model": "quate"},
     "relations normalized": {"normalize_relations": True},
@@ -51,44 +56,36 @@ _BUDGETS: dict[str, dict[str, Any]] = {
 _STEPS_PER_CALL = 50
 
 
-def define_flags() -> None:
-    """Defines the flags; importing the module does not, so tests may import many programs."""
-    flags.DEFINE_string("dataset", "fb15k237", "Name of a data set, or a folder.")
-    flags.DEFINE_list("seeds", ["1", "2"], "Seeds of initial values and batches.")
-    flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
-    flags.DEFINE_string("output", None, "JSON file of the figures.", required=True)
-
-
 def main() -> None:
     """Trains what the file does not have yet."""
-    given = flags.FLAGS
-    path = pathlib.Path(given.output)
-    result = json.loads(path.read_text("utf-8")) if path.exists() else begin(given.dataset)
+    dataset, path = _DATASET.value, pathlib.Path(flags.FLAGS.output)
+    result: dict[str, Any] = {"dataset": dataset, "validation": {}}
+    if path.exists():
+        result = json.loads(path.read_text("utf-8"))
     import_tensorflow()
-    graph = catalog.load(given.dataset, manual_dir=given.manual_dir)
-    for ingredient, config in runs(given.dataset, [int(seed) for seed in given.seeds]):
-        if str(config.seed) not in result["validation"].get(ingredient, {}):
-            figures = _train(config, graph)
-            print(f"{ingredient}, seed {config.seed}: {figures}", flush=True)
-            add(result, ingredient, config.seed, figures)
-            measure.write_json(given.output, result)
-    header, *rows = table(result)
-    print(f"\n{measure.markdown_table(header, rows)}")
+    graph = catalog.load(dataset, manual_dir=_MANUAL_DIR.value)
+    for ingredient, config in _runs(dataset, [int(seed) for seed in _SEEDS.value]):
+        of_ingredient = result["validation"].setdefault(ingredient, {})
+        if str(config.seed) not in of_ingredient:
+            of_ingredient[str(config.seed)] = _train(config, graph)
+            print(f"{ingredient}, seed {config.seed}: {of_ingredient}", flush=True)
+            measure.write_result({"config": dataclasses.asdict(_config(dataset, {})), **result})
+    print(f"\n{as_markdown(_table(result['validation']))}")
 
 
-def runs(dataset: str, seeds: Sequence[int]) -> Iterator[tuple[str, TrainConfig]]:
+def _runs(dataset: str, seeds: Sequence[int]) -> Iterator[tuple[str, TrainConfig]]:
     """Yields each ingredient with its settings, seed after seed; all have the same epochs."""
     for seed in seeds:
-        for ingredient, changes in CHANGES.items():
+        for ingredient, changes in _CHANGES.items():
             yield ingredient, _config(dataset, {**changes, "seed": seed})
 
 
 def _config(dataset: str, changes: Mapping[str, Any]) -> TrainConfig:
-    preset = presets.resolve(dataset, RECIPE, _BUDGETS.get(dataset, {}))
+    preset = presets.resolve(dataset, _RECIPE, _BUDGETS.get(dataset, {}))
     settings = {**dataclasses.asdict(preset), "validate_every": preset.epochs, **changes}
     for name in changes.keys() & set(REGULARIZERS):
         settings[name] = changes[name] * preset.n3
-    if settings["recipe"] != RECIPE:
+    if settings["recipe"] != _RECIPE:
         del settings["num_candidates"]
     return TrainConfig(**settings)
 
@@ -109,31 +106,15 @@ def _train(config: TrainConfig, graph: Any) -> dict[str, float]:
     return Evaluator(graph).evaluate(trainer.model, "valid").metrics()
 
 
-def begin(dataset: str) -> dict[str, Any]:
-    """Returns the content of a results file before its first run."""
-    return {
-        "benchmark": "ingredients",
-        "dataset": dataset,
-        "command": measure.command("ingredients", dataset=dataset, output="FILE.json"),
-        "config": dataclasses.asdict(_config(dataset, {})),
-        "validation": {},
-    }
-
-
-def add(result: dict[str, Any], ingredient: str, seed: int, figures: Mapping[str, float]) -> None:
-    """Adds the validation figures of a run to the content of a results file."""
-    result["validation"].setdefault(ingredient, {})[str(seed)] = dict(figures)
-
-
-def table(result: Mapping[str, Any]) -> list[list[str]]:
-    """Returns header and rows: MRR and Hits@10 of each change and their differences.
+def _table(validation: Mapping[str, Any]) -> Table:
+    """Returns MRR and Hits@10 of each change and their differences.
 
     A difference is the mean over the seeds of the differences between two runs of one seed; the
     smallest and the largest follow in parentheses.
     """
-    rows = [["", "MRR", "difference", "Hits@10", "difference"]]
-    base = result["validation"][BASELINE]
-    for ingredient, by_seed in result["validation"].items():
+    rows = []
+    base = validation[_BASELINE]
+    for ingredient, by_seed in validation.items():
         cells = [ingredient]
         for metric, scale, digits in (("mrr", 1.0, 4), ("hits@10", 100.0, 1)):
             seeds = [seed for seed in base if seed in by_seed]
@@ -142,11 +123,10 @@ def table(result: Mapping[str, Any]) -> list[list[str]]:
             spread = f"{differences.min():+.{digits}f} to {differences.max():+.{digits}f}"
             difference = f"{differences.mean():+.{digits}f} ({spread})"
             cells.append(f"{np.mean(values):.{digits}f}")
-            cells.append("" if ingredient == BASELINE else difference)
+            cells.append("" if ingredient == _BASELINE else difference)
         rows.append(cells)
-    return rows
+    return Table("", ["", "MRR", "difference", "Hits@10", "difference"], rows)
 
 
 if __name__ == "__main__":
-    define_flags()
     run_program(main)

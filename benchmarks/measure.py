@@ -8,13 +8,16 @@ import os
 import pathlib
 import platform
 import resource
+import shlex
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from absl import flags
 
 from quatre_tf.atomic_files import output_file
 from quatre_tf.errors import DataError
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
+# Flags that change nothing that is measured.
+_NOT_IN_COMMAND = ("output", "manual_dir")
 # Seconds between two looks at a file; negligible compared with an import.
 _POLL_SECONDS = 0.005
 # Entities in a product. Smaller tiles pay for more operations, larger ones leave the cache.
@@ -234,12 +240,6 @@ def peak_memory() -> int:
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def command(program: str, **given: Any) -> str:
-    """Returns the command of a benchmark with its flags; a flag that is None is left out."""
-    flags = [f"--{name}={value}" for name, value in given.items() if value is not None]
-    return " ".join([f"python -m benchmarks.{program}", *flags])
-
-
 def machine() -> dict[str, Any]:
     """Returns the processor, number of cores and versions, and whether `paper` is compiled."""
     import keras
@@ -273,18 +273,17 @@ def _processor() -> str:
     return names[0] if names else platform.processor()
 
 
-def write_json(path: str | None, record: dict[str, Any]) -> None:
-    """Writes a result and the machine it was measured on; does nothing when `path` is None."""
-    if path:
-        text = json.dumps({**record, "machine": machine()}, indent=2)
-        with output_file(path) as file:
+def write_result(record: Mapping[str, Any]) -> None:
+    """Writes a result to --output, if given, with its command and the machine it is from."""
+    if _OUTPUT.value:
+        name = pathlib.Path(sys.argv[0]).stem
+        given = [flags.FLAGS[flag] for flag in flags.FLAGS if flag not in _NOT_IN_COMMAND]
+        arguments = [flag.serialize() for flag in given if flag.present]
+        command = shlex.join(["python", "-m", f"benchmarks.{name}", *arguments])
+        origin = {"benchmark": name, "command": command}
+        text = json.dumps({**origin, **record, "machine": machine()}, indent=2)
+        with output_file(_OUTPUT.value) as file:
             file.write(text + "\n")
-
-
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Returns a markdown table, a line per row."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def curve_of(records: Sequence[dict[str, Any]]) -> list[dict[str, float]]:

@@ -41,7 +41,6 @@ _NUM_ENTITIES = flags.DEFINE_integer(
 )
 _SEED = flags.DEFINE_integer("seed", 1, "Seed of the choice of entities and triples.")
 _WORK_DIR = flags.DEFINE_string("work_dir", None, "Folder of both runs.", required=True)
-_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 
 _ENDS = [0, 2]
 # What is ranked: triples of new entities with the other entity or the new one as the answer, and
@@ -76,23 +75,8 @@ def main() -> None:
     rows = {name: study.figures(model, reported) for name, model in models.items()}
     print(f"\nValidation and test triples of {len(to_report)} other entities")
     print(_table("k", rows))
-    command = measure.command(
-        "new_entities",
-        dataset=_DATASET.value,
-        recipe=_RECIPE.value,
-        embedding_dim=_EMBEDDING_DIM.value,
-        epochs=_EPOCHS.value,
-        seed=_SEED.value,
-        work_dir=_WORK_DIR.value,
-    )
-    record = {
-        "benchmark": "new_entities",
-        "command": command,
-        "num_triples": {"choice": len(chosen_by), "result": len(reported)},
-        "choice": choice,
-        "result": rows,
-    }
-    measure.write_json(_OUTPUT.value, record)
+    counts = {"choice": len(chosen_by), "result": len(reported)}
+    measure.write_result({"num_triples": counts, "choice": choice, "result": rows})
 
 
 def _table(title: str, rows: Mapping[Any, Any]) -> str:

@@ -27,7 +27,11 @@ from quatre_tf.errors import DataError
 from quatre_tf.paths import user_path
 from trainers.training import presets
 
-PEERS = {"pykeen": "PyKEEN", "biggraph": "PyTorch-BigGraph"}
+_PEERS = {"pykeen": "PyKEEN", "biggraph": "PyTorch-BigGraph"}
+_PEER = flags.DEFINE_enum("peer", None, list(_PEERS), "Library to compare with.", required=True)
+_ENVS = flags.DEFINE_string("envs", None, "Folder of the peers' environments.", required=True)
+_MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
+_ROUNDS = flags.DEFINE_integer("rounds", 3, "Measurements; medians are reported.", 1)
 # Cores of all processes, and threads or workers of either side.
 _THREADS = 2
 # Steps of either side before its clock starts.
@@ -115,18 +119,9 @@ COMPARISONS = {
 }
 
 
-def define_flags() -> None:
-    """Defines the flags; importing the module does not, so tests may import many programs."""
-    flags.DEFINE_enum("peer", None, list(PEERS), "Library to compare with.", required=True)
-    flags.DEFINE_string("envs", None, "Folder of the peers' environments.", required=True)
-    flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
-    flags.DEFINE_integer("rounds", 3, "Measurements; medians are reported.", 1)
-    flags.DEFINE_string("output", None, "JSON file to write.")
-
-
 def main() -> None:
     """Measures and prints."""
-    peer, envs = flags.FLAGS.peer, user_path(flags.FLAGS.envs).absolute()
+    peer, envs = _PEER.value, user_path(_ENVS.value).absolute()
     python = envs / peer / "bin" / "python"
     if not python.exists():
         raise DataError(
@@ -142,13 +137,12 @@ def main() -> None:
         # Where PyKEEN keeps its files, rather than in the user's home.
         PYSTOW_HOME=str(envs / "pystow"),
     )
-    command = measure.command("peers", peer=peer, envs="DIR", rounds=flags.FLAGS.rounds)
-    record: dict[str, Any] = {"benchmark": "peers", "command": command, "threads": _THREADS}
-    record |= {"versions": versions.splitlines(), "comparisons": []}
+    record: dict[str, Any] = {"threads": _THREADS, "versions": versions.splitlines()}
+    record["comparisons"] = []
     import_tensorflow()
     for comparison in COMPARISONS[peer]:
         record["comparisons"].append(_measure(comparison, peer, python, envs))
-        measure.write_json(flags.FLAGS.output, record)
+        measure.write_result(record)
 
 
 def _measure(
@@ -161,14 +155,14 @@ def _measure(
     command = [str(python), "-I", str(script), json.dumps(settings)]
     ours = _train_epoch if comparison.split == "train" else _rank_test_split
     seconds: dict[str, list[float]] = {name: [] for name in (peer, *comparison.ours)}
-    for _ in range(flags.FLAGS.rounds):
+    for _ in range(_ROUNDS.value):
         seconds[peer].append(whole(_run(command), num_triples))
         for name, given in comparison.ours.items():
             result = measure.in_process(ours, str(folder), comparison.dataset, dict(given))
             seconds[name].append(whole(result, num_triples))
     found = {name: ratios(seconds[peer], seconds[name]) for name in comparison.ours}
-    rows = [["", "seconds", f"{PEERS[peer]} / ours"]]
-    rows.append([PEERS[peer], f"{np.median(seconds[peer]):,.2f}", ""])
+    rows = [["", "seconds", f"{_PEERS[peer]} / ours"]]
+    rows.append([_PEERS[peer], f"{np.median(seconds[peer]):,.2f}", ""])
     for name, ratio in found.items():
         spread = f"{ratio['least']:,.1f} to {ratio['greatest']:,.1f}"
         median = f"{np.median(seconds[name]):,.2f}"
@@ -190,7 +184,7 @@ def _write_triples(comparison: Comparison, envs: pathlib.Path) -> tuple[pathlib.
     from datasets import catalog
     from quatre_tf.data.encoding import SPLITS
 
-    graph = catalog.load(comparison.dataset, manual_dir=flags.FLAGS.manual_dir)
+    graph = catalog.load(comparison.dataset, manual_dir=_MANUAL_DIR.value)
     folder = envs / "triples" / comparison.dataset
     folder.mkdir(parents=True, exist_ok=True)
     for split in SPLITS:
@@ -259,5 +253,4 @@ def ratios(peer: Sequence[float], ours: Sequence[float]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    define_flags()
     run_program(main)

@@ -28,7 +28,6 @@ _BATCHES = flags.DEFINE_integer(
 )
 _STEPS = flags.DEFINE_integer("steps", 10, "Steps in a measurement.", 1)
 _ROUNDS = flags.DEFINE_integer("rounds", 7, "Measurements; the median is reported.", 1)
-_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 
 
 def main() -> None:
@@ -56,8 +55,7 @@ def main() -> None:
     for name, value in result["ratios"].items():
         print(f"{name:24s} {value:12.2f}")
     print(f"{'epoch, fed':24s} {result['epoch_seconds']:12.2f} s")
-    command = measure.command("pipeline", dataset=config.dataset, recipe=recipe, **given)
-    measure.write_json(_OUTPUT.value, {"benchmark": "pipeline", "command": command, **result})
+    measure.write_result(result)
 
 
 def _calls(trainer: "Trainer") -> dict[str, Callable[[], Any]]:

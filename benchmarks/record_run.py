@@ -26,7 +26,7 @@ from trainers.training.config import TrainConfig
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
 _EVALUATION = flags.DEFINE_string("evaluation", None, "Test figures of `quatre evaluate`.")
-_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.", required=True)
+flags.mark_flag_as_required("output")
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
     evaluation = pathlib.Path(_EVALUATION.value or run_dir / "test_metrics.json")
     record = record_of(run_dir, evaluation)
     import_tensorflow()
-    measure.write_json(_OUTPUT.value, record)
+    measure.write_result(record)
 
 
 def record_of(run_dir: pathlib.Path, evaluation: pathlib.Path) -> dict[str, Any]:

@@ -11,12 +11,10 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from absl import flags
-
-from benchmarks.measure import markdown_table
 from datasets.program import run_program
 from datasets.published.benchmarks import BENCHMARKS
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
+from trainers.reporting.rendering import Table, as_markdown
 
 _HERE = pathlib.Path(__file__).parent
 # Filtered MR, MRR, H@1, H@3, H@10 of the paper's tables.
@@ -59,16 +57,10 @@ triples.
 """
 
 
-def define_flags() -> None:
-    """Defines the flags; importing the module does not, so tests may import many programs."""
-    flags.DEFINE_string("results", str(_HERE / "results"), "Folder of the JSON files.")
-    flags.DEFINE_string("output", str(_HERE / "records.md"), "Page to write.")
-
-
 def main() -> None:
     """Writes the page."""
-    records = read(pathlib.Path(flags.FLAGS.results))
-    pathlib.Path(flags.FLAGS.output).write_text(page(records), encoding="utf-8")
+    records = read(_HERE / "results")
+    (_HERE / "records.md").write_text(page(records), encoding="utf-8")
 
 
 def read(folder: pathlib.Path) -> list[dict[str, Any]]:
@@ -113,7 +105,7 @@ def _figures(name: str, runs: Sequence[dict[str, Any]]) -> str:
         mrr, first, tenth = _CODEX[name][0]
         label = "ComplEx with relation prediction, published"
         rows.append([label, "all", "", f"{mrr:.3f}", f"{first}", "", f"{tenth}"])
-    return markdown_table(["run", "candidates", "MR", "MRR", "H@1", "H@3", "H@10"], rows)
+    return _table(["run", "candidates", "MR", "MRR", "H@1", "H@3", "H@10"], rows)
 
 
 def _classification(name: str, runs: Sequence[dict[str, Any]]) -> str:
@@ -124,7 +116,7 @@ def _classification(name: str, runs: Sequence[dict[str, Any]]) -> str:
     ]
     model, *figures = _CODEX[name][1]
     rows.append([f"{model}, published", *(f"{figure:.3f}" for figure in figures), "", "", ""])
-    return markdown_table(["triple classification", *metrics], rows)
+    return _table(["triple classification", *metrics], rows)
 
 
 def _with_interval(figure: dict[str, float]) -> str:
@@ -148,7 +140,7 @@ def _commands(runs: Sequence[dict[str, Any]]) -> str:
         ]
         for run in runs
     ]
-    return markdown_table(["run", "epochs", "minutes", "machine", "command"], rows)
+    return _table(["run", "epochs", "minutes", "machine", "command"], rows)
 
 
 def _times(marks: Sequence[float], runs: Sequence[dict[str, Any]]) -> str:
@@ -161,7 +153,11 @@ def _times(marks: Sequence[float], runs: Sequence[dict[str, Any]]) -> str:
             cells.append(f"{min(seconds) / 60:.1f}" if seconds else "not reached")
         rows.append(cells)
     header = ["minutes until validation MRR is", *(f"{mark:.2f}" for mark in marks)]
-    return markdown_table(header, rows)
+    return _table(header, rows)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return as_markdown(Table("", header, rows)) + "\n"
 
 
 def _run_name(run: dict[str, Any]) -> str:
@@ -175,5 +171,4 @@ def _run_name(run: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    define_flags()
     run_program(main)

@@ -5,8 +5,7 @@ Usage: python -m benchmarks.rehearsal --folder=DIR [--entities=4600000] [--outpu
 Each leg has its own process, and all but the answers are commands that a user would type. The graph
 is planted (`benchmarks.planted_graph`), so the best MRR is known; the goal of the training is 90 %
 of it on validation. The first training is killed after its first step, and the second resumes it.
-Legs that were measured before this program was killed are not measured again. A page with the table
-is written beside the JSON file.
+Legs that were measured before this program was killed are not measured again.
 """
 
 import functools
@@ -23,7 +22,8 @@ from absl import flags
 from benchmarks import measure
 from benchmarks.planted_graph import TEST, PlantedGraph
 from datasets.program import import_tensorflow, run_program
-from quatre_tf.atomic_files import output_file, write_text
+from datasets.text_table import table as text_table
+from quatre_tf.atomic_files import write_text
 from quatre_tf.ranking.results import Results
 from trainers.reporting.training_log import read_records
 
@@ -31,9 +31,6 @@ _FOLDER = flags.DEFINE_string("folder", None, "Where to work: a new folder.", re
 _ENTITIES = flags.DEFINE_integer("entities", 4_600_000, "Number of entities.", 460_000)
 _EPOCHS = flags.DEFINE_integer("epochs", 1, "Length of the training.", 1)
 _STEPS = flags.DEFINE_integer("steps_per_epoch", 0, "Steps of an epoch; 0: all queries.", 0)
-_OUTPUT = flags.DEFINE_string(
-    "output", None, "JSON file to write; the same name with .md is the report."
-)
 # As Wikidata5M has them.
 _RELATIONS = 822
 _TRIPLES_PER_ENTITY = 4.48
@@ -44,7 +41,6 @@ _SHARE_OF_BEST = 0.9
 _TOP_K = 10
 _BATCHES = (1, 32, 256)
 _GIB = 2**30
-_GOAL_GIB = 18
 # Seconds; other legs have none.
 _GOALS = {
     "text to prepared": 120,
@@ -93,8 +89,6 @@ def main() -> None:
     curve = measure.curve_of(read_records(run / "metrics.jsonl"))
     reached = [p["seconds"] for p in curve if p["mrr"] >= _SHARE_OF_BEST * graph["best_mrr"]]
     record = {
-        "benchmark": "rehearsal",
-        "command": measure.command("rehearsal", folder="DIR", entities=_ENTITIES.value, **length),
         "graph": graph,
         "legs": legs,
         "validation": curve,
@@ -102,12 +96,8 @@ def main() -> None:
         "test_mrr": Results.load(run / "test_metrics.json").metrics()["mrr"],
     }
     import_tensorflow()
-    measure.write_json(_OUTPUT.value, record)
-    page = _page(record)
-    print(page)
-    if _OUTPUT.value:
-        with output_file(pathlib.Path(_OUTPUT.value).with_suffix(".md")) as file:
-            file.write(page)
+    measure.write_result(record)
+    _print(record)
 
 
 def _once(
@@ -201,27 +191,23 @@ def _seconds(call: Callable[[Any], None], argument: Any) -> float:
     return measure.milliseconds(functools.partial(call, argument)) / 1e3
 
 
-def _page(record: dict[str, Any]) -> str:
+def _print(record: dict[str, Any]) -> None:
     graph, minutes = record["graph"], record["minutes_to_goal"]
-    rows = [
-        [
-            leg["leg"],
-            f"{leg['seconds']:,.2f}" if leg["seconds"] < 10 else f"{leg['seconds']:,.0f}",
-            f"{leg['goal_seconds']:,g}" if leg["goal_seconds"] else "",
-            f"{leg['peak_bytes'] / _GIB:.1f}" if leg["peak_bytes"] else "",
+    rows = [["leg", "seconds", "goal", "peak GiB"]]
+    for leg in record["legs"]:
+        seconds, goal, peak = leg["seconds"], leg["goal_seconds"], leg["peak_bytes"]
+        cells = [
+            f"{seconds:,.2f}" if seconds < 10 else f"{seconds:,.0f}",
+            f"{goal:,g}" if goal else "",
+            f"{peak / _GIB:.1f}" if peak else "",
         ]
-        for leg in record["legs"]
-    ]
-    reached = f"after {minutes:.0f} minutes" if minutes else "not reached"
-    return f"""# From text to answers with {graph["entities"]:,} entities
-
-`{record["command"]}`
-
-{graph["training_triples"]:,} training triples, {graph["relations"]} relations. Filtered MRR on the
-test split: planted rule {graph["best_mrr"]:.4f}, model {record["test_mrr"]:.4f}.
-{_SHARE_OF_BEST:.0%} of the rule's on validation: {reached}. Goal for the memory: {_GOAL_GIB} GiB.
-
-{measure.markdown_table(["leg", "seconds", "goal", "peak GiB"], rows)}"""
+        rows.append([leg["leg"], *cells])
+    print(text_table(rows))
+    print(
+        f"Test MRR: planted rule {graph['best_mrr']:.4f}, model {record['test_mrr']:.4f}. "
+        f"{_SHARE_OF_BEST:.0%} of the rule's on validation: "
+        + (f"after {minutes:.0f} minutes." if minutes else "not reached.")
+    )
 
 
 if __name__ == "__main__":

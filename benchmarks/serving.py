@@ -30,7 +30,6 @@ _SCALE = flags.DEFINE_bool(
 )
 _ROUNDS = flags.DEFINE_integer("rounds", 15, "Measurements; the median is reported.", 1)
 _INDEX = flags.DEFINE_list("index", [], "Numbers of probes of an index, instead of an export.")
-_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 _TOP_K = 10
 _BATCHES = (1, 32, 256)
 _SCALE_ENTITIES = (10_000, 40_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000)
@@ -47,7 +46,7 @@ def main() -> None:
     """Measures and prints."""
     import_tensorflow()
     run_dir = _RUN_DIR.value
-    measure.write_json(_OUTPUT.value, _run(run_dir) if run_dir else _scale())
+    measure.write_result(_run(run_dir) if run_dir else _scale())
 
 
 def _run(run_dir: str) -> dict[str, Any]:
@@ -56,13 +55,7 @@ def _run(run_dir: str) -> dict[str, Any]:
     trained = load_run(run_dir)
     name, shape = trained.graph.name, list(trained.model.entities.embeddings.shape)
     print(f"{name}: {shape[0]:,} entities, width {shape[1]}")
-    command = measure.command("serving", run_dir="DIR", index=",".join(_INDEX.value) or None)
-    record: dict[str, Any] = {
-        "benchmark": "serving",
-        "command": command,
-        "dataset": name,
-        "shape": shape,
-    }
+    record: dict[str, Any] = {"dataset": name, "shape": shape}
     if _INDEX.value:
         return {**record, "index": _index(trained), "peak_bytes": measure.peak_memory()}
     rows, batches = [["batch", "predict_tails", "product", "top_k", "ratio"]], {}
@@ -180,12 +173,7 @@ def _scale() -> dict[str, Any]:
     print(f"Exact top-{_TOP_K}, n = {_SCALE_DIM}, float32")
     cells = [[f"{n:,}", *(f"{t:.2f} ms" for t in found.values())] for n, found in times.items()]
     print(table([["entities", *(f"batch {batch}" for batch in _SCALE_BATCHES)], *cells]))
-    return {
-        "benchmark": "serving, scale",
-        "command": "python -m benchmarks.serving --scale",
-        "embedding_dim": _SCALE_DIM,
-        "milliseconds": times,
-    }
+    return {"embedding_dim": _SCALE_DIM, "milliseconds": times}
 
 
 def _search(entities: Any, queries: Any) -> Callable[[], Any]:

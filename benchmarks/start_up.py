@@ -22,7 +22,6 @@ _DATASET = flags.DEFINE_string("dataset", "wn18rr", "Name or folder, as for `qua
 _MANUAL_DIR = flags.DEFINE_string("manual_dir", None, "Folder with downloaded archives.")
 _RECIPE = flags.DEFINE_string("recipe", "paper", "Recipe of the training.")
 _ROUNDS = flags.DEFINE_integer("rounds", 5, "Measurements; the median is reported.", 1)
-_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 _LIMIT = "import tensorflow"
 
 
@@ -35,10 +34,8 @@ def main() -> None:
     print(f"{_DATASET.value}, recipe {_RECIPE.value}")
     for name, value in times.items():
         print(f"{name:24s} {value:8.2f} s {ratios[name]:8.2f} x import tensorflow")
-    command = measure.command("start_up", dataset=_DATASET.value, recipe=_RECIPE.value)
-    record = {"benchmark": "start_up", "command": command, "seconds": times, "ratios": ratios}
     import_tensorflow()
-    measure.write_json(_OUTPUT.value, record)
+    measure.write_result({"seconds": times, "ratios": ratios})
 
 
 def _calls(folder: pathlib.Path) -> dict[str, Callable[[], float]]:

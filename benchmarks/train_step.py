@@ -13,8 +13,9 @@ with the step, on operands of the same sizes:
 - sampled: the same products with the sampled candidates, a gather of the batch's rows, and sparse
   Adagrad on the distinct ones.
 
-The rate of each operation shows what the machine achieves at these sizes. The steps of
---others, with as many floats per entity, take turns with all of these.
+The rate of each operation shows what the machine achieves at these sizes. The flags are those of
+`quatre fit`, and its `paper` is the default. The steps of --others, with as many floats per entity,
+take turns with all of these.
 """
 
 import os
@@ -28,6 +29,7 @@ from benchmarks import measure
 from benchmarks.random_graphs import SIZES, random_graph
 from datasets.program import import_tensorflow, run_program
 from datasets.text_table import table as text_table
+from trainers.setting_flags import SettingFlags
 from trainers.training import presets
 from trainers.training.config import SETTINGS, TrainConfig
 
@@ -40,19 +42,11 @@ if TYPE_CHECKING:
 # Steps in a call.
 _STEPS = 10
 
-_RECIPE = flags.DEFINE_enum("recipe", "paper", SETTINGS["recipe"].choices, "Recipe of the step.")
 _SHAPE = flags.DEFINE_enum("shape", "wn18rr", list(SIZES), "Benchmark whose sizes to use.")
-_MODEL = flags.DEFINE_enum("model", "quatre", SETTINGS["model"].choices, "Model to train.")
 _OTHERS = flags.DEFINE_list("others", [], "Models to compare, with as many floats.")
-_EMBEDDING_DIM = flags.DEFINE_integer(
-    "embedding_dim", None, "Quaternions per embedding. Default: the paper's, or 128.", 1
-)
-_NUM_CANDIDATES = flags.DEFINE_integer(
-    "num_candidates", None, "Sampled entities (sampled). Default: 4,096.", 1
-)
+_SETTINGS = SettingFlags(without=("strategy", "num_replicas"))
 _ROUNDS = flags.DEFINE_integer("rounds", 15, "Measurements; the median is reported.", 1)
 _PROFILE = flags.DEFINE_string("profile", None, "Folder for a profile of the step (TensorBoard).")
-_OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
 
 
 class Part(NamedTuple):
@@ -71,19 +65,18 @@ class Part(NamedTuple):
 
 def main() -> None:
     """Measures and prints."""
-    recipe, shape = _RECIPE.value, _SHAPE.value
-    given = {"embedding_dim": _EMBEDDING_DIM.value, "num_candidates": _NUM_CANDIDATES.value}
-    given = {name: value for name, value in given.items() if value is not None}
+    shape, given = _SHAPE.value, _SETTINGS.given()
+    recipe = given.pop("recipe", "paper")
     # The paper's sizes per benchmark; one size for all in the softmax recipes.
     dataset = shape if recipe == "paper" else "random"
-    config = presets.resolve(dataset, recipe, {**given, "model": _MODEL.value})
+    config = presets.resolve(dataset, recipe, given)
     import_tensorflow()
     import tensorflow as tf
 
     graph = random_graph(SIZES[shape])
     trainer, batch = _trainer_and_batch(config, graph)
     parts = _parts(batch, *trainer.model.entities.embeddings.shape)
-    steps = _steps(measure.training_step(trainer, batch))
+    steps = _steps(recipe, measure.training_step(trainer, batch))
     width = trainer.model.score_function.entity_width
     steps |= {name: _other_step(name, config, graph, width) for name in _OTHERS.value}
     runs = steps | {name: part.run for name, part in parts.items()}
@@ -96,7 +89,7 @@ def main() -> None:
         with tf.profiler.experimental.Profile(_PROFILE.value):
             calls["step"]()
     unavoidable = sum(times[name] for name in parts)
-    print(f"{shape}, {_MODEL.value}, recipe {recipe}: {trainer.recipe.description}")
+    print(f"{shape}, {config.model}, recipe {recipe}: {trainer.recipe.description}")
     rates = {name: 1e3 * part.work / times[name] for name, part in parts.items()}
     rows = [["", "ms", "", ""]]
     for name, value in times.items():
@@ -108,14 +101,7 @@ def main() -> None:
     others = {name: times[name] / times["step"] for name in _OTHERS.value}
     for name, ratio in others.items():
         print(f"{name} / step: {ratio:.2f}")
-    flags_given = {
-        **given,
-        "model": None if _MODEL.value == _MODEL.default else _MODEL.value,
-        "others": ",".join(_OTHERS.value) or None,
-    }
     record = {
-        "benchmark": "train_step",
-        "command": measure.command("train_step", recipe=recipe, shape=shape, **flags_given),
         "entities": graph.num_entities,
         "embedding_dim": config.embedding_dim,
         "batch": {name: list(tensor.shape) for name, tensor in batch.items()},
@@ -125,7 +111,7 @@ def main() -> None:
         "ratio": times["step"] / unavoidable,
         "others_to_step": others,
     }
-    measure.write_json(_OUTPUT.value, record)
+    measure.write_result(record)
 
 
 def _trainer_and_batch(config: TrainConfig, graph: "Graph") -> tuple["Trainer", dict[str, Any]]:
@@ -165,7 +151,7 @@ def _other_step(
     return measure.training_step(*_trainer_and_batch(other, graph))
 
 
-def _steps(step: Callable[[], "tf.Tensor"]) -> dict[str, Callable[[], "tf.Tensor"]]:
+def _steps(recipe: str, step: Callable[[], "tf.Tensor"]) -> dict[str, Callable[[], "tf.Tensor"]]:
     """Returns the step, and where `paper` is compiled, the one made of TensorFlow's operations."""
 
     def not_compiled() -> "tf.Tensor":
@@ -174,7 +160,7 @@ def _steps(step: Callable[[], "tf.Tensor"]) -> dict[str, Callable[[], "tf.Tensor
             return step()
 
     steps = {"step": step}
-    if _RECIPE.value == "paper" and measure.machine()["compiled_paper_step"]:
+    if recipe == "paper" and measure.machine()["compiled_paper_step"]:
         steps["step, not compiled"] = not_compiled
     return steps
 
