@@ -200,7 +200,8 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
                 "margin": 6.75,
                 "temperature": 2.0,
                 "learning_rate": 0.03,
-                "epochs": 20,
+                "epochs": 40,
+                "validate_every": 8,
             }
         },
     },
