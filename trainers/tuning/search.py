@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+import math
 import pathlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +23,6 @@ from trainers.training.run_directory import (
     drop_unless_resumable,
 )
 from trainers.tuning import table as tables
-from trainers.tuning.budget import Budget
 from trainers.tuning.plan import Search
 from trainers.tuning.study import ask_trials
 from trainers.tuning.trials import COMPLETED, FAILED, PRUNED, UNFINISHED, TrialRun
@@ -63,8 +64,8 @@ def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[Tri
     directories = [run.directory for run in runs.values()]
     check_one_graph(directories)
     output.mkdir(parents=True, exist_ok=True)
-    spent = sum(run.seconds for run in runs.values())
-    series = _Series(search, output, directories, Budget(search.budget_minutes, spent), sources)
+    left = (60.0 * search.budget_minutes or math.inf) - sum(run.seconds for run in runs.values())
+    series = _Series(search, output, directories, time.monotonic() + left, sources)
     first, *others = search.seeds
     for number, trial in enumerate(trials, start=1):
         title, followers = f"[{number}/{len(trials)}]", search.finalists * len(others)
@@ -81,12 +82,12 @@ def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[Tri
 
 @dataclasses.dataclass(frozen=True)
 class _Series:
-    """Finishes runs while there is time, and keeps the books."""
+    """Finishes runs until the clock is at `end`, and keeps the books."""
 
     search: Search
     output: pathlib.Path
     directories: Sequence[RunDirectory]
-    budget: Budget
+    end: float
     sources: Mapping[str, Any]
     results: list[TrialRun] = dataclasses.field(default_factory=list)
 
@@ -119,7 +120,7 @@ class _Series:
             nonlocal state
             if is_pruned(epoch, metrics[run.config.best_by]):
                 state = PRUNED
-            elif epoch < run.config.epochs and self.budget.is_over:
+            elif epoch < run.config.epochs and time.monotonic() >= self.end:
                 state = UNFINISHED
             return state == COMPLETED
 
@@ -134,13 +135,18 @@ class _Series:
         return state, ""
 
     def _has_time(self, run: TrialRun, followers: int) -> bool:
-        if run.directory.has_run:
-            return not self.budget.is_over
-        return self.budget.has_time(followers)
+        """Says whether a run may go on, or one that is not there yet start.
+
+        That one and its followers are taken for as long as the longest that was completed; before
+        there is one, for nothing. A third of the budget at most is set aside for the followers.
+        """
+        left = self.end - time.monotonic()
+        if run.directory.has_run or left <= 0:
+            return left > 0
+        longest = max((r.seconds for r in self.results if r.state == COMPLETED), default=0.0)
+        return longest + min(followers * longest, 60.0 * self.search.budget_minutes / 3) <= left
 
     def _note(self, result: TrialRun) -> None:
         self.results.append(result)
-        if result.state == COMPLETED:
-            self.budget.saw_completed(result.seconds)
         rows = (tables.csv_row(self.search, result) for result in self.results)
         write_csv(self.output / "trials.csv", rows)

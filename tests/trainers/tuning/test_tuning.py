@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import functools
 import json
+import types
 
 import filelock
 import pytest
@@ -13,7 +14,6 @@ from tests.quatre_tf.ranking.small_graph import small_graph
 from trainers.commands import command_of
 from trainers.training.run_directory import RunDirectory
 from trainers.tuning import search as tuning
-from trainers.tuning.budget import Budget
 from trainers.tuning.plan import Search
 from trainers.tuning.table import search_text
 
@@ -79,7 +79,7 @@ def training(monkeypatch):
     monkeypatch.setattr(tuning, "train", fake)
     # A walk over all of TensorFlow's objects, for nothing.
     monkeypatch.setattr(tuning, "free_memory", lambda: None)
-    monkeypatch.setattr(tuning, "Budget", functools.partial(Budget, clock=lambda: fake.now))
+    monkeypatch.setattr(tuning, "time", types.SimpleNamespace(monotonic=lambda: fake.now))
     return fake
 
 
