@@ -11,16 +11,6 @@ from trainers.training.config import REGULARIZERS, SETTINGS, TrainConfig
 from trainers.training.setting import Choices, LogUniform
 
 Space = Mapping[str, Choices | LogUniform]
-# By recipe. `paper` is the grid of Nguyen et al., QuatRE, WWW 2022 Companion, training protocol.
-# Its last setting varies fastest, so small models come first.
-SPACES: dict[str, Space] = {
-    recipe: {
-        name: setting.search[recipe]
-        for name, setting in SETTINGS.items()
-        if recipe in setting.search
-    }
-    for recipe in SETTINGS["recipe"].choices
-}
 _DEFAULT_TRIALS = 16
 
 
@@ -30,7 +20,7 @@ class Search:
 
     Attributes:
         dataset: Name in the catalogue or path of a folder.
-        recipe: How to train; `SPACES` has what it varies.
+        recipe: How to train; `Setting.search` has what it varies.
         settings: Settings of `TrainConfig`, the same for all trials; the space is searched without
             them.
         seeds: Distinct. The first draws the configurations and trains each of them; the others
@@ -79,11 +69,13 @@ class Search:
     @property
     def _whole_space(self) -> Space:
         preset = presets.resolve(self.dataset, self.recipe, self.settings)
-        # A regulariser that the preset has: most sums of two would be too much.
+        # `paper` is the grid of Nguyen et al., QuatRE, WWW 2022 Companion, training protocol. Its
+        # last setting varies fastest, so small models come first. Regularisers are those that the
+        # preset has: most sums of two would be too much.
         space = {
-            name: SETTINGS[name].search.get(preset.optimizer, values)
-            for name, values in SPACES[self.recipe].items()
-            if name not in REGULARIZERS or getattr(preset, name)
+            name: setting.search.get(preset.optimizer, setting.search[self.recipe])
+            for name, setting in SETTINGS.items()
+            if self.recipe in setting.search and (name not in REGULARIZERS or getattr(preset, name))
         }
         if self.num_entities and "num_candidates" in space:
             numbers = cast("Choices", space["num_candidates"])
