@@ -49,8 +49,7 @@ def main() -> None:
     from trainers.importing.imported_run import import_embeddings
 
     run_dir = user_path(_RUN_DIR.value)
-    imported = import_embeddings(tables, dataset, run_dir, settings, names, **_DATA.given())
-    print(imported.describe())
+    print(import_embeddings(tables, dataset, run_dir, settings, names, **_DATA.given()))
 
 
 if __name__ == "__main__":

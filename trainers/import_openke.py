@@ -39,7 +39,7 @@ def main() -> None:
         user_path(_RUN_DIR.value),
         **_DATA.given(),
     )
-    print(imported.describe())
+    print(imported)
 
 
 if __name__ == "__main__":

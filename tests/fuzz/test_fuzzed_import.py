@@ -87,7 +87,7 @@ def test_tables_of_any_shape(weights, tmp_path):
     found, refusal = attempt(embeddings_of, weights, tmp_path)
     if refusal:
         return
-    assert set(found.keys) <= set(weights)
-    (width,) = {table.shape[1] for table in found.tables.values()}
+    variant, tables = found
+    (width,) = {table.shape[1] for table in tables.values()}
     assert width % 4 == 0
-    assert found.variant in ("quatre", "quatre_head", "quatre_tail")
+    assert variant in ("quatre", "quatre_head", "quatre_tail")

@@ -1,6 +1,5 @@
 """Creates a run from embeddings that were trained elsewhere."""
 
-import dataclasses
 import hashlib
 import json
 import os
@@ -30,35 +29,6 @@ from trainers.training.trainer import make_model
 _ORIGIN = "imported_from.json"
 
 
-@dataclasses.dataclass(frozen=True)
-class Imported:
-    """What was imported, and where to.
-
-    Attributes:
-        config: The settings of the new run.
-        graph: The graph that the tables were matched with.
-        run_dir: The new run.
-    """
-
-    config: TrainConfig
-    graph: Graph
-    run_dir: pathlib.Path
-
-    def describe(self) -> str:
-        """Returns what was imported and the commands that go on from it."""
-        graph, run_dir = self.graph, shlex.quote(str(self.run_dir))
-        return (
-            f"Imported {self.config.model}, embedding_dim {self.config.embedding_dim}: "
-            f"{graph.num_entities:,} entities and {graph.num_relations:,} relations, "
-            f"matched by name with {graph.name}.\n"
-            f"Run directory: {self.run_dir}\n\n"
-            "Next:\n"
-            f"  quatre evaluate --run_dir={run_dir}\n"
-            f"  quatre predict --run_dir={run_dir} {example_question(graph)}\n"
-            f"  quatre export --run_dir={run_dir} --output={run_dir}/saved_model"
-        )
-
-
 def import_openke(
     weights: pathlib.Path,
     dataset: str,
@@ -66,7 +36,7 @@ def import_openke(
     relation2id: pathlib.Path,
     run_dir: pathlib.Path,
     **data: str | os.PathLike | None,
-) -> Imported:
+) -> str:
     """Writes a run that evaluate, predict and export take like a trained one.
 
     It has no checkpoint, so training cannot go on from it. The settings in its config.json that do
@@ -80,6 +50,9 @@ def import_openke(
         run_dir: Where the run will be.
         **data: `data_dir` and `manual_dir` of `datasets.catalog.load`.
 
+    Returns:
+        What was imported, and the commands that go on from it.
+
     Raises:
         ConfigError: The folder holds a run already, or is in use.
         DataError: A file is not what it should be, or the files are not of this graph.
@@ -88,10 +61,9 @@ def import_openke(
     names = [(openke_files.read_ids(path), path) for path in (entity2id, relation2id)]
     # Before the weights, which may take long to read.
     graph, rows = _match(dataset, names, data)
-    found = embeddings_of(openke_files.read_weights(weights), weights)
-    config = _config(dataset, {"model": found.variant}, found.tables, weights)
-    files = (weights, entity2id, relation2id)
-    return _write(run_dir, config, graph, found.tables, rows, files, found.keys)
+    variant, tables = embeddings_of(openke_files.read_weights(weights), weights)
+    config = _config(dataset, {"model": variant}, tables, weights)
+    return _write(run_dir, config, graph, tables, rows, (weights, entity2id, relation2id))
 
 
 def import_embeddings(
@@ -101,7 +73,7 @@ def import_embeddings(
     settings: Mapping[str, Any],
     names: Sequence[pathlib.Path] = (),
     **data: str | os.PathLike | None,
-) -> Imported:
+) -> str:
     """Writes a run of the tables of an `.npz` file; otherwise as `import_openke`.
 
     Args:
@@ -113,6 +85,9 @@ def import_embeddings(
         names: The files with the names of entities and of relations, a line for each row; without,
             they are the arrays `entity_names` and `relation_names` of `path`.
         **data: As for `import_openke`.
+
+    Returns:
+        As `import_openke`.
 
     Raises:
         ConfigError: As for `import_openke`, or a setting does not fit the model.
@@ -130,7 +105,7 @@ def import_embeddings(
         )
     graph, rows = _match(dataset, list(zip(found, names or (path, path), strict=True)), data)
     config = _config(dataset, settings, arrays, path)
-    return _write(run_dir, config, graph, arrays, rows, (path, *names), list(arrays))
+    return _write(run_dir, config, graph, arrays, rows, (path, *names))
 
 
 def _match(
@@ -253,9 +228,11 @@ def _write(
     tables: Mapping[str, np.ndarray],
     rows: Sequence[np.ndarray],
     files: Sequence[pathlib.Path],
-    keys: Sequence[str],
-) -> Imported:
-    """Writes the run, whose tables are in the first file; what makes it one, config.json, last."""
+) -> str:
+    """Writes the run, whose tables are in the first file; what makes it one, config.json, last.
+
+    Returns what `import_openke` returns.
+    """
     model, run = _model(config, graph, tables, rows, files[0]), RunDirectory(run_dir)
     origin = {
         "note": "Only the data set and the settings of the model in config.json are facts of this "
@@ -264,11 +241,20 @@ def _write(
             {"path": str(file.resolve()), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
             for file in files
         ],
-        "keys": list(keys),
     }
     with run.locked():
         _check_fresh(run)
         save_best(model, run.path)
         write_text(run.path / _ORIGIN, json.dumps(origin, indent=2) + "\n")
         run.begin(config, graph)
-    return Imported(config, graph, run_dir)
+    quoted = shlex.quote(str(run_dir))
+    return (
+        f"Imported {config.model}, embedding_dim {config.embedding_dim}: "
+        f"{graph.num_entities:,} entities and {graph.num_relations:,} relations, "
+        f"matched by name with {graph.name}.\n"
+        f"Run directory: {run_dir}\n\n"
+        "Next:\n"
+        f"  quatre evaluate --run_dir={quoted}\n"
+        f"  quatre predict --run_dir={quoted} {example_question(graph)}\n"
+        f"  quatre export --run_dir={quoted} --output={quoted}/saved_model"
+    )

@@ -1,6 +1,5 @@
 """Maps the keys of an OpenKE state dict to the tables of a model."""
 
-import dataclasses
 import pathlib
 from collections.abc import Mapping, Sequence
 
@@ -29,27 +28,18 @@ _UNUSED_KEYS = frozenset(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Embeddings:
-    """The tables of a model, float32 `[rows, 4n]`, each row `[r | i | j | k]`.
-
-    Attributes:
-        variant: The name of the model.
-        tables: By name, as `quatre_tf.KGEModel.tables` names them.
-        keys: The keys of the file that hold them.
-    """
-
-    variant: str
-    tables: dict[str, np.ndarray]
-    keys: tuple[str, ...]
-
-
-def embeddings_of(weights: Mapping[str, np.ndarray], path: pathlib.Path) -> Embeddings:
+def embeddings_of(
+    weights: Mapping[str, np.ndarray], path: pathlib.Path
+) -> tuple[str, dict[str, np.ndarray]]:
     """Finds the tables of QuatRE, of its one-sided variants, or of QuatE.
 
     Args:
         weights: Arrays by key.
         path: Where they are from; used in messages.
+
+    Returns:
+        The name of the model; its tables, float32 `[rows, 4n]`, each row `[r | i | j | k]`, by the
+        names of `quatre_tf.KGEModel.tables`.
 
     Raises:
         DataError: A key is missing or unknown, shapes do not fit together, or values are not
@@ -77,9 +67,9 @@ def embeddings_of(weights: Mapping[str, np.ndarray], path: pathlib.Path) -> Embe
     if is_quate:
         parts = [[weights[key] for key in part] for part in (_QUATE_ENTITIES, _QUATE_RELATIONS)]
         entities, relations = (np.concatenate(part, axis=1) for part in parts)
-        return Embeddings("quate", {"entity": entities, "relation": relations}, keys)
+        return "quate", {"entity": entities, "relation": relations}
     variant = {_QUATRE_KEYS[:3]: "quatre_head", _QUATRE_KEYS: "quatre"}.get(keys, "quatre_tail")
-    return Embeddings(variant, {_QUATRE_NAMES[key]: weights[key] for key in keys}, keys)
+    return variant, {_QUATRE_NAMES[key]: weights[key] for key in keys}
 
 
 def _check_tables(

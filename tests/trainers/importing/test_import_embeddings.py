@@ -50,7 +50,7 @@ def test_runs_score_as_the_tables(case, settings, save, family, tmp_path, rng):
     imported = import_embeddings(
         path, str(family), tmp_path / "run", {"model": case.name, **settings}
     )
-    assert f"Imported {case.name}, embedding_dim 4: 24 entities" in imported.describe()
+    assert f"Imported {case.name}, embedding_dim 4: 24 entities" in imported
     trained = load_run(tmp_path / "run")
     expected = systems.scores(case, tables, ENTITIES.index("p3"), 1, np.arange(24))
     answers = trained.predict(head="p3", relation="child_of", top_k=99)

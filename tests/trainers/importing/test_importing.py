@@ -110,7 +110,7 @@ def test_golden_tables_have_the_reference_s_metrics(name, tmp_path):
 def test_variants_keep_their_scores(files, left_out, variant):
     files.weights.pop(left_out, None)
     files.write()
-    assert files.run().config.model == variant
+    assert f"Imported {variant}, " in files.run()
     trained = load_run(files.folder / "run")
     answers = trained.predict(head="p3", relation="child_of", top_k=99)
     assert len(answers) > 20
@@ -135,7 +135,7 @@ def test_quate_component_tables(files):
         "bn.num_batches_tracked": 0,
     }
     files.write()
-    assert files.run().config.model == "quate"
+    assert "Imported quate, " in files.run()
     files.weights = dict(zip(QUATRE_KEYS, (entity, relation), strict=False))
     trained = load_run(files.folder / "run")
     for answer in trained.predict(tail="p9", relation="parent_of", top_k=5):
@@ -144,7 +144,7 @@ def test_quate_component_tables(files):
 
 
 def test_run_says_what_it_is_and_what_comes_next(files):
-    described = files.run().describe()
+    described = files.run()
     assert "Imported quatre, embedding_dim 2: 24 entities and 3 relations" in described
     assert f"quatre evaluate --run_dir={files.folder}/run" in described
     config = configs.TrainConfig.from_file(files.folder / "run" / "config.json")
