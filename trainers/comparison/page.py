@@ -1,5 +1,6 @@
 """HTML page of a comparison: bars with intervals, published figures, and all tables."""
 
+import functools
 import html
 from collections.abc import Iterator
 
@@ -34,16 +35,16 @@ def comparison_page(plan: Comparison, results: Results) -> str:
 
 def _charts(plan: Comparison, results: Results, candidates: str) -> Iterator[str]:
     for metric in _METRICS:
-        found = {
-            name: results.find(metric, candidates=candidates, run=name)
+        find = functools.partial(results.find, metric, candidates=candidates)
+        lines = [
+            [row for name in names(results, model) if (row := find(run=name))]
             for model in plan.models
-            for name in names(plan, model)
-        }
-        ends = [end for row in found.values() if row for end in (row.value, row.high or 0.0)]
-        height = _ROW * len(plan.models)
+        ]
+        scale = _BARS / max(max(row.value, row.high or 0.0) for rows in lines for row in rows)
+        height = _ROW * len(lines)
         bars = "".join(
-            f'<g transform="translate({_NAMES} {_ROW * number})">{line}</g>'
-            for number, line in enumerate(_lines(plan, found, _BARS / max(ends)))
+            f'<g transform="translate({_NAMES} {_ROW * number})">{_line(*rows, scale=scale)}</g>'
+            for number, rows in enumerate(lines)
         )
         width = _NAMES + _BARS + _FIGURES
         alt = f"{TITLES[metric]} by model, {CANDIDATE_TITLES[candidates].lower()}"
@@ -55,26 +56,20 @@ def _charts(plan: Comparison, results: Results, candidates: str) -> Iterator[str
         )
 
 
-def _lines(plan: Comparison, found: dict[str, Row | None], scale: float) -> Iterator[str]:
-    """Yields a bar for each model: its name on the left, its figure on the right."""
-    for model in plan.models:
-        ours, *others = names(plan, model)
-        row = found[ours]
-        assert row, "every model of the plan was evaluated"
-        low, high = (row.value if end is None else end for end in (row.low, row.high))
-        yield (
-            f'<text x="-8" y="15" text-anchor="end">{model}</text>'
-            f'<rect y="4" width="{row.value * scale:.1f}" height="14" fill="#9ecae1"/>'
-            f'<path d="M{low * scale:.1f} 11H{high * scale:.1f}" stroke="#08519c"/>'
-            + "".join(_mark(found[name], scale) for name in others)
-            + f'<text x="{_BARS + 8}" y="15">{metric_cell(row.metric, row.value)}</text>'
-        )
+def _line(row: Row, *others: Row, scale: float) -> str:
+    """Returns the bar of a model: its name on the left, its figure on the right."""
+    low, high = (row.value if end is None else end for end in (row.low, row.high))
+    return (
+        f'<text x="-8" y="15" text-anchor="end">{row.run}</text>'
+        f'<rect y="4" width="{row.value * scale:.1f}" height="14" fill="#9ecae1"/>'
+        f'<path d="M{low * scale:.1f} 11H{high * scale:.1f}" stroke="#08519c"/>'
+        + "".join(_mark(other, scale) for other in others)
+        + f'<text x="{_BARS + 8}" y="15">{metric_cell(row.metric, row.value)}</text>'
+    )
 
 
-def _mark(row: Row | None, scale: float) -> str:
+def _mark(row: Row, scale: float) -> str:
     """Returns a line across a bar, with the figure as its tooltip."""
-    if row is None:
-        return ""
     color = _PAPER if row.run.endswith(", paper") else _BEST
     text = html.escape(f"{row.run}: {metric_cell(row.metric, row.value)}")
     return (

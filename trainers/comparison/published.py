@@ -1,7 +1,6 @@
 """Published results of the systems in the paper, printed next to ours."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from quatre_tf.errors import ConfigError
 from quatre_tf.ranking.results import Row
@@ -109,22 +108,6 @@ _BEST_HONEST = {
 }
 
 
-class Figure(NamedTuple):
-    """A published figure.
-
-    Attributes:
-        source: "paper", or who reports the best honest figure.
-        candidates: The candidate set that it was ranked among.
-        metric: As in `quatre_tf.ranking.results`.
-        value: Hits are fractions.
-    """
-
-    source: str
-    candidates: str
-    metric: str
-    value: float
-
-
 def paper_models(dataset: str) -> list[str]:
     """Returns the models of the paper's table for a data set, `quatre` first.
 
@@ -138,27 +121,24 @@ def paper_models(dataset: str) -> list[str]:
     return list(_PAPER[dataset])
 
 
-def published(dataset: str, model: str) -> Iterator[Figure]:
-    """Yields what is published about a model on a data set: the paper's figures, then the best."""
-    for candidates, tables in (("all", _PAPER), ("type_constrained", _PAPER_CONSTRAINED)):
-        cells = tables.get(dataset, {}).get(model, "").split()
-        for metric, cell in zip(_METRICS, cells, strict=bool(cells)):
-            if cell != "-":
-                value = float(cell) / (100 if metric.startswith("hits") else 1)
-                yield Figure("paper", candidates, metric, value)
-    if model in _BEST_HONEST.get(dataset, {}):
-        value, source = _BEST_HONEST[dataset][model]
-        yield Figure(source, "all", "mrr", value)
-
-
 def published_rows(dataset: str, model: str, like: Row) -> Iterator[Row]:
-    """Yields `published` as rows of the runs "MODEL, SOURCE".
+    """Yields what is published about a model on a data set: the paper's figures, then the best.
+
+    They are rows of the runs "MODEL, SOURCE"; the source is "paper", or who reports the best.
 
     Args:
         dataset: The data set.
         model: The model.
         like: A row of the same split.
     """
-    for source, candidates, metric, value in published(dataset, model):
-        place = (like.split, like.tie_policy, candidates, "both", like.num_triples)
-        yield Row(*place, metric, value, run=f"{model}, {source}")
+    place = (like.split, like.tie_policy, "all", "both", like.num_triples)
+    row = Row(*place, metric="mrr", value=0.0, run=f"{model}, paper")
+    for candidates, tables in (("all", _PAPER), ("type_constrained", _PAPER_CONSTRAINED)):
+        cells = tables.get(dataset, {}).get(model, "").split()
+        for metric, cell in zip(_METRICS, cells, strict=bool(cells)):
+            if cell != "-":
+                value = float(cell) / (100 if metric.startswith("hits") else 1)
+                yield row._replace(candidates=candidates, metric=metric, value=value)
+    if model in _BEST_HONEST.get(dataset, {}):
+        value, source = _BEST_HONEST[dataset][model]
+        yield row._replace(value=value, run=f"{model}, {source}")

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 
 from quatre_tf.ranking.results import Results
 from trainers.comparison.plan import Comparison
-from trainers.comparison.published import published
 from trainers.reporting.evaluation_tables import candidate_sets, claim, comparison, table_of
 from trainers.reporting.rendering import Table, as_text
 
@@ -37,7 +36,7 @@ def tables(plan: Comparison, results: Results) -> Iterator[Table]:
     seeds = ", ".join(map(str, plan.seeds))
     over_seeds = f"Mean over seeds {seeds}" if len(plan.seeds) > 1 else f"Seed {seeds}"
     headings = {claim(results, name): {"candidates": name} for name in plan.candidates}
-    models = rows_of(results, [name for model in plan.models for name in names(plan, model)])
+    models = rows_of(results, [name for model in plan.models for name in names(results, model)])
     yield table_of(models, f"{over_seeds}, with 95 % bootstrap intervals", headings, _BOTH)
     yield from comparison(rows_of(results, plan.models), _BOTH)
     if len(plan.seeds) > 1:
@@ -47,10 +46,9 @@ def tables(plan: Comparison, results: Results) -> Iterator[Table]:
     yield table_of(rows_of(results, plan.models), "Cost", cost_headings, {"": {}}, COSTS)
 
 
-def names(plan: Comparison, model: str) -> list[str]:
+def names(results: Results, model: str) -> list[str]:
     """Returns what rows about a model are called: its name, then "MODEL, SOURCE"."""
-    sources = dict.fromkeys(figure.source for figure in published(plan.dataset, model))
-    return [model, *(f"{model}, {source}" for source in sources)]
+    return [run for run in results.runs if run.partition(", ")[0] == model]
 
 
 def rows_of(results: Results, runs: Iterable[str]) -> Results:
