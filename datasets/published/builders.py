@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import tensorflow as tf
@@ -77,11 +77,7 @@ def _manual_dir(dl_manager: tfds.download.DownloadManager) -> pathlib.Path | Non
 
 def _builder(benchmark: Benchmark) -> type[BenchmarkBuilder]:
     """Returns the builder class of a benchmark, which TFDS registers as, for example, codex_s."""
-    attributes: dict[str, Any] = {"benchmark": benchmark, "__module__": __name__}
-    if benchmark.splits.keys() & NEGATIVES.values():
-        # Prepared again where an earlier release did so without them.
-        notes = BenchmarkBuilder.RELEASE_NOTES | {"1.1.0": "With the labelled negatives."}
-        attributes |= {"VERSION": tfds.core.Version("1.1.0"), "RELEASE_NOTES": notes}
+    attributes = {"benchmark": benchmark, "__module__": __name__}
     return type(benchmark.name.capitalize().replace("-", "_"), (BenchmarkBuilder,), attributes)
 
 
