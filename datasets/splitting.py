@@ -9,7 +9,6 @@ from quatre_tf.data.triple_keys import triple_keys
 from quatre_tf.errors import DataError
 
 METHODS = ("leakage_aware", "random")
-_GROUPS_AT_ONCE = 2**18
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,35 +112,24 @@ def _held_out(ids: np.ndarray, sizes: np.ndarray, wanted: int) -> np.ndarray:
         sizes: `[num_groups]`: triples of each group.
         wanted: Triples to hold out, at most.
     """
-    left = np.bincount(ids.reshape(-1))
+    numbers = ids.reshape(-1)
+    left = np.bincount(numbers).tolist()
     taken = np.zeros(len(sizes), bool)
-    ends = np.cumsum(sizes)
-    for first in range(0, len(sizes) if wanted else 0, _GROUPS_AT_ONCE):
-        groups = np.arange(first, min(first + _GROUPS_AT_ONCE, len(sizes)))
-        part = ids[ends[first] - sizes[first] : ends[groups[-1]]]
-        if len(part) <= wanted:
-            # What keeps a triple even if all of these groups go cannot stop any of them.
-            leaves = left > np.bincount(part.reshape(-1), minlength=len(left))
-            starts = ends[groups] - sizes[groups] - ends[first] + sizes[first]
-            free = np.logical_and.reduceat(leaves[part].all(axis=1), starts)
-            taken[groups] = free
-            chosen = part[np.repeat(free, sizes[groups])]
-            left -= np.bincount(chosen.reshape(-1), minlength=len(left))
-            wanted -= len(chosen)
-            groups = groups[~free]
-        for group in groups.tolist():
-            members = ids[ends[group] - sizes[group] : ends[group]]
-            if len(members) <= wanted and _take(members.reshape(-1).tolist(), left):
-                taken[group] = True
-                wanted -= len(members)
+    start = 0
+    for group, size in enumerate(sizes.tolist()):
+        end = start + 3 * size
+        if size <= wanted and _take(numbers[start:end].tolist(), left):
+            taken[group] = True
+            wanted -= size
+        start = end
     return taken
 
 
-def _take(ids: list[int], left: np.ndarray) -> bool:
+def _take(ids: list[int], left: list[int]) -> bool:
     """Takes the ids of a group off the counts, if none of them comes down to 0."""
     for number in ids:
         left[number] -= 1
-    if all(left[number] for number in ids):
+    if all(map(left.__getitem__, ids)):
         return True
     for number in ids:
         left[number] += 1

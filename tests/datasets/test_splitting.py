@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datasets import splitting
 from datasets.splitting import SplitOptions, split_triples
 from datasets.twins import overlaps, twins_of
 from quatre_tf.errors import DataError
@@ -39,12 +38,8 @@ def test_leakage_aware_split_keeps_its_promises(triples, seed, share):
         assert set(held[:, 1]) <= set(train[:, 1])
         others = set().union(*(sets[other] for other in sets if other != split))
         assert not others & set(map(tuple, twins_of(held, twins).tolist()))
-    # The same again, however many groups are looked at together.
-    with pytest.MonkeyPatch.context() as patch:
-        for at_once in (splitting._GROUPS_AT_ONCE, 1, 7):
-            patch.setattr(splitting, "_GROUPS_AT_ONCE", at_once)
-            again = split_triples(triples, ENTITIES, RELATIONS, options)
-            assert all((rows[split] == again[split]).all() for split in rows)
+    again = split_triples(triples, ENTITIES, RELATIONS, options)
+    assert all((rows[split] == again[split]).all() for split in rows)
 
 
 def test_shares_are_met_where_they_can_be(rng):
