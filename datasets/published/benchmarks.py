@@ -7,6 +7,7 @@ helps users find the right file; it is None where we do not know it.
 """
 
 import dataclasses
+import functools
 import hashlib
 import re
 
@@ -16,13 +17,10 @@ _BORDES = "https://everest.hds.utc.fr/lib/exe/fetch.php?media=en:"
 _BORDES_HOMEPAGE = "https://everest.hds.utc.fr/doku.php?id=en:transe"
 
 _CODEX = "https://raw.githubusercontent.com/tsafavi/codex/master/data/triples/"
-_CODEX_HOMEPAGE = "https://github.com/tsafavi/codex"
 
 _WORDNET_LICENSE = "WordNet 3.0 license"
 _FREEBASE_LICENSE = "CC-BY 2.5 (Freebase)"
-_CODEX_LICENSE = "MIT; from Wikidata, which is CC0"
 _UNVERIFIED = "Only the number of triples is checked: we know no checksum of its content."
-_UNSTATED_LICENSE = "not stated by its publishers"
 
 _DETTMERS_2018 = """\
 @inproceedings{dettmers2018convolutional,
@@ -94,7 +92,7 @@ class SplitFile:
         return content.removesuffix(b"\n").count(b"\n") + 1 == self.num_triples
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Benchmark:
     """A published data set.
 
@@ -117,7 +115,7 @@ class Benchmark:
 
     title: str
     url: str
-    archive_sha256: str | None
+    archive_sha256: str | None = None
     train: SplitFile
     valid: SplitFile
     test: SplitFile
@@ -186,7 +184,6 @@ FB15K_237 = Benchmark(
 WN18 = Benchmark(
     title="WN18",
     url=_BORDES + "wordnet-mlj12.tar.gz",
-    archive_sha256=None,
     train=SplitFile(141442, "24c9b02dc57d3ae8ca8467ce355995edee7be8eddc3bd070ee34d3c6fc3c95eb"),
     valid=SplitFile(5000, "13347bfb5e17d1cae003e0bfe29b4716d3ab748e8cfb6af997138d37da3a51dc"),
     test=SplitFile(5000, "d22c19d176d4ba6a6f0d0c6bfce39ab3c16e3b20e1df6f9efe0d9ed86542fa10"),
@@ -200,7 +197,6 @@ WN18 = Benchmark(
 FB15K = Benchmark(
     title="FB15k",
     url=_BORDES + "fb15k.tgz",
-    archive_sha256=None,
     train=SplitFile(483142, "f9cdfd2685f6483bd3a499d433919b15d62f0715c6cf18b2ca30c2aa5c47a704"),
     valid=SplitFile(50000, "471929cde9cf74b1caa8348c2b601c8010d6b2f2a56bae49b4ebfd14c9bce855"),
     test=SplitFile(59071, "5b60b4de325482c3368e22d0b7452d465b09a610fea0ce3768d8b1e8b5a7e42a"),
@@ -210,7 +206,11 @@ FB15K = Benchmark(
     citation=_BORDES_2013,
 )
 
-UMLS = Benchmark(
+_small = functools.partial(
+    Benchmark, homepage=_CONVE_HOMEPAGE, license="not stated by its publishers", citation=_KEMP_2006
+)
+
+UMLS = _small(
     title="umls",
     url=_CONVE + "umls.tar.gz",
     archive_sha256="26223aa91f0ec8db2324e0f489b9a4425e04d1d0df72ce5cfd62af4b91aee6fd",
@@ -218,12 +218,9 @@ UMLS = Benchmark(
     valid=SplitFile(652, "025c98f8a4891e2a6582ec5b40ee0d904031edad9c52554522f4b7904820c98e"),
     test=SplitFile(661, "a7eb529a3d2810fcc96341ccc97c625a5e202f8389673aa6bd317eeebbb79014"),
     description="The semantic network of the Unified Medical Language System: 135 kinds of things.",
-    homepage=_CONVE_HOMEPAGE,
-    license=_UNSTATED_LICENSE,
-    citation=_KEMP_2006,
 )
 
-KINSHIP = Benchmark(
+KINSHIP = _small(
     title="kinship",
     url=_CONVE + "kinship.tar.gz",
     archive_sha256="a3cb9ca67213eb38133aebc12901195e283d844ebd59f1a6cbf2d4fa12ced4e6",
@@ -231,12 +228,9 @@ KINSHIP = Benchmark(
     valid=SplitFile(1068, "c56f8630a583178b1e569f11a64aa535ae1ce0b0912d8b1e24716be2b37f04da"),
     test=SplitFile(1074, "05e5733265761d55be9c05bfaff5a8d0808df46f9c1e9d66cc3f2fe114e43d88"),
     description="Kinship terms among 104 members of the Alyawarra of Central Australia.",
-    homepage=_CONVE_HOMEPAGE,
-    license=_UNSTATED_LICENSE,
-    citation=_KEMP_2006,
 )
 
-NATIONS = Benchmark(
+NATIONS = _small(
     title="nations",
     url=_CONVE + "nations.tar.gz",
     archive_sha256="feb3e3e027103089934ea7dfb67d2048d8a43e65d6757a86f2e037acb66f640b",
@@ -244,23 +238,23 @@ NATIONS = Benchmark(
     valid=SplitFile(199, "2b337a62e51a2f45c283eac98a70d21b7e0e102136be1539b2a52c652a7b0530"),
     test=SplitFile(201, "3971085165b47b6aeaec68058c6d8d98b3005e929db81268410b95ae4db770ab"),
     description="Relations among 14 nations in the years 1950 to 1965.",
-    homepage=_CONVE_HOMEPAGE,
-    license=_UNSTATED_LICENSE,
-    citation=_KEMP_2006,
 )
 
-CODEX_S = Benchmark(
+_codex = functools.partial(
+    Benchmark,
+    homepage="https://github.com/tsafavi/codex",
+    license="MIT; from Wikidata, which is CC0",
+    citation=_SAFAVI_2020,
+    labels_title="codex-relations",
+)
+
+CODEX_S = _codex(
     title="codex-s",
     url=_CODEX + "codex-s/",
-    archive_sha256=None,
     train=SplitFile(32888, "64f93b7f314f3936a6f65739721429db3f6a7c8f5a1e1104ec3bb544f7434f59"),
     valid=SplitFile(1827, "3831c0e57daef03c3a18cdd1a72e370b496f696c5218883d35c7d2ab8a6a772c"),
     test=SplitFile(1828, "27127fcb34688c4778e88a39ef3c9b540807da846021e9d9685660ac1838aca1"),
     description="Wikidata facts about people, places and works: the small one of three.",
-    homepage=_CODEX_HOMEPAGE,
-    license=_CODEX_LICENSE,
-    citation=_SAFAVI_2020,
-    labels_title="codex-relations",
     valid_negatives=SplitFile(
         1827, "c1d84860d6ee786419f1f118d0e9479c6614283b3e267afc158734389036901f"
     ),
@@ -269,18 +263,13 @@ CODEX_S = Benchmark(
     ),
 )
 
-CODEX_M = Benchmark(
+CODEX_M = _codex(
     title="codex-m",
     url=_CODEX + "codex-m/",
-    archive_sha256=None,
     train=SplitFile(185584, "d99c3437ab51690391a26d96976adf6e5494dba7ef6902e77000551bfa566556"),
     valid=SplitFile(10310, "11c323096367354940846b9ed940c5dabddc1d20a70474222babe7e7fd28b28d"),
     test=SplitFile(10311, "0575ce05e4ce915e395bb4f708e8df9547989dd4c8c71407cbfd78c19daffcf7"),
     description="Wikidata facts about people, places and works: the middle one of three.",
-    homepage=_CODEX_HOMEPAGE,
-    license=_CODEX_LICENSE,
-    citation=_SAFAVI_2020,
-    labels_title="codex-relations",
     valid_negatives=SplitFile(
         10310, "454a4f66ae85495e6e7df0a9f591ed3b8b6efbbcca515414cb641a28625cbcb2"
     ),
@@ -289,25 +278,19 @@ CODEX_M = Benchmark(
     ),
 )
 
-CODEX_L = Benchmark(
+CODEX_L = _codex(
     title="codex-l",
     url=_CODEX + "codex-l/",
-    archive_sha256=None,
     train=SplitFile(551193),
     valid=SplitFile(30622),
     test=SplitFile(30622),
     description="Wikidata facts about people, places and works: the large one of three. "
     + _UNVERIFIED,
-    homepage=_CODEX_HOMEPAGE,
-    license=_CODEX_LICENSE,
-    citation=_SAFAVI_2020,
-    labels_title="codex-relations",
 )
 
 YAGO3_10 = Benchmark(
     title="YAGO3-10",
     url=_CONVE + "YAGO3-10.tar.gz",
-    archive_sha256=None,
     train=SplitFile(1079040),
     valid=SplitFile(5000),
     test=SplitFile(5000),
