@@ -104,10 +104,11 @@ class Api:
             "question": question.fields,
             "answers": [
                 {
-                    **self._named(answer.entity),
-                    "score": answer.score,
-                    "probability": answer.probability,
-                    "known": answer.known,
+                    "name": answer["entity"],
+                    "label": answer["label"],
+                    "score": answer["score"],
+                    "probability": answer["probability"],
+                    "known": answer["known_from"],
                 }
                 for answer in answers
             ],

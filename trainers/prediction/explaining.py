@@ -6,9 +6,8 @@ has the largest cosine with h. t' may be t, and h' may be h, with a cosine of 1;
 fact is no evidence for itself. For heads the same, the other way round.
 """
 
-import dataclasses
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,25 +23,6 @@ _TILE = 1 << 22
 _Pair: TypeAlias = tuple[int, int, tuple[float, float]]
 
 
-@dataclasses.dataclass(frozen=True)
-class Evidence:
-    """A fact of train, and how similar its two entities are to the predicted fact's.
-
-    Attributes:
-        head: Name.
-        relation: Name.
-        tail: Name.
-        answer_similarity: Cosine of its entity in the predicted place with the answer.
-        given_similarity: Cosine of its other entity with the one that was given.
-    """
-
-    head: str
-    relation: str
-    tail: str
-    answer_similarity: float
-    given_similarity: float
-
-
 class Explainer:
     """Finds evidence in train.
 
@@ -56,29 +36,47 @@ class Explainer:
         # By the entity in the predicted place: the entities in the other one.
         self._index = {"tail": graph.index("head", "train"), "head": graph.index("tail", "train")}
 
-    def explain(self, asked: str, facts: np.ndarray, count: int) -> list[tuple[Evidence, ...]]:
+    def explain(self, asked: str, facts: np.ndarray, count: int) -> list[list[dict[str, Any]]]:
         """Returns for each predicted fact at most `count` known ones, the most similar first.
 
         Args:
             asked: `"tail"` or `"head"`: which of the entities was predicted.
             facts: `[n, 3]` ids of the predicted triples.
             count: How many, at least 1.
+
+        Returns:
+            Dictionaries with the names `relation`, `head` and `tail`; the labels `head_label` and
+            `tail_label`, or None; `answer_similarity`, the cosine of the entity in the predicted
+            place with the answer; and `given_similarity`, that of the other entity with the one
+            that was given.
         """
-        found: list[tuple[Evidence, ...]] = [()] * len(facts)
+        found: list[list[dict[str, Any]]] = [[]] * len(facts)
         ends = facts[:, [0, 2]] if asked == "tail" else facts[:, [2, 0]]
         for relation in np.unique(facts[:, 1]):
             known = _KnownPairs(self._table, self._index[asked].of_relation(int(relation)))
             rows = np.flatnonzero(facts[:, 1] == relation)
             for row, pairs in zip(rows, known.nearest(ends[rows], count), strict=True):
-                found[row] = tuple(self._evidence(asked, relation, *pair) for pair in pairs)
+                found[row] = [self._evidence(asked, relation, *pair) for pair in pairs]
         return found
 
     def _evidence(
         self, asked: str, relation: int, given: int, answer: int, similarities: tuple[float, float]
-    ) -> Evidence:
-        ends = self._graph.entities.names[[given, answer]]
-        head, tail = ends if asked == "tail" else ends[::-1]
-        return Evidence(head, self._graph.relations.names[relation], tail, *similarities)
+    ) -> dict[str, Any]:
+        head, tail = (given, answer) if asked == "tail" else (answer, given)
+        return {
+            "relation": self._graph.relations.names[relation],
+            **named_ends(self._graph, head, tail),
+            "answer_similarity": similarities[0],
+            "given_similarity": similarities[1],
+        }
+
+
+def named_ends(graph: Graph, head: int, tail: int) -> dict[str, str | None]:
+    """Returns the names of two entities, and their labels or None, by the names of columns."""
+    cells: dict[str, str | None] = {}
+    for end, name in zip(("head", "tail"), graph.entities.names[[head, tail]], strict=True):
+        cells |= {end: name, f"{end}_label": graph.entity_lookup.label(name)}
+    return cells
 
 
 class _KnownPairs:

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -13,7 +14,7 @@ from quatre_tf.data.encoding import SPLITS
 from quatre_tf.runs.answering import Answerer
 from quatre_tf.runs.run import Run
 from saved_models.calibrating import calibration_of
-from trainers.prediction.explaining import Evidence, Explainer
+from trainers.prediction.explaining import Explainer
 from trainers.prediction.questions import Question
 
 # Questions asked at once: from here on more of them are answered no faster. Fewer where that would
@@ -63,25 +64,6 @@ class Options:
         return "\n".join(notes if self.include_known else [*notes, _LEFT_OUT])
 
 
-@dataclasses.dataclass(frozen=True)
-class Answer:
-    """One answer to a question.
-
-    Attributes:
-        entity: Name of the entity put in.
-        score: Higher is more plausible.
-        probability: As `PROBABILITIES` says; None where the run cannot be calibrated.
-        known: The split that holds the completed triple, None when the graph does not know it.
-        because: The known facts that are most like the completed triple.
-    """
-
-    entity: str
-    score: float
-    probability: float | None
-    known: str | None = None
-    because: tuple[Evidence, ...] = ()
-
-
 class Predictor:
     """Answers the questions of the programs.
 
@@ -111,12 +93,20 @@ class Predictor:
         other._options = options
         return other
 
-    def answers(self, questions: Iterable[Question]) -> Iterator[list[Answer]]:
-        """Yields the answers to each question, best first, in the order of the questions."""
+    def answers(self, questions: Iterable[Question]) -> Iterator[list[dict[str, Any]]]:
+        """Yields the answers to each question, best first, in the order of the questions.
+
+        Yields:
+            Dictionaries with the name and label of the `entity` put in, `entity` and `label`; its
+            `score`, higher is more plausible; `probability`, as `PROBABILITIES` says, None where
+            the run cannot be calibrated; `known_from`, the first split that holds the completed
+            triple, None when the graph does not know it; and `because`, the known facts that are
+            most like the completed triple (`Explainer.explain`).
+        """
         size = max(1, min(_BATCH, _BATCH_ANSWERS // self._options.top_k))
         rest = iter(questions)
         while batch := list(itertools.islice(rest, size)):
-            found: dict[int, list[Answer]] = {}
+            found: dict[int, list[dict[str, Any]]] = {}
             for asked in ("tail", "head"):
                 rows = [row for row, question in enumerate(batch) if question.asked == asked]
                 if rows:
@@ -124,7 +114,7 @@ class Predictor:
                     found |= zip(rows, answers, strict=True)
             yield from (found[row] for row in range(len(batch)))
 
-    def _ask(self, asked: str, questions: list[Question]) -> list[list[Answer]]:
+    def _ask(self, asked: str, questions: list[Question]) -> list[list[dict[str, Any]]]:
         """Answers questions that ask for the same place."""
         graph, options = self._graph, self._options
         given = graph.entities.ids([question.given for question in questions])
@@ -135,18 +125,20 @@ class Predictor:
         places = np.nonzero(scores > -np.inf)
         facts, scores, found = triples[places[0]], scores[places], ids[places]
         facts[:, 2 if asked == "tail" else 0] = found
-        evidence: list[tuple[Evidence, ...]] = [()] * len(facts)
+        evidence: list[list[dict[str, Any]]] = [[]] * len(facts)
         if self._explainer is not None:
             evidence = self._explainer.explain(asked, facts, options.explain)
-        splits = [SPLITS[split] if split >= 0 else None for split in graph.first_splits(facts)]
-        columns = [
-            graph.entities.names[found].tolist(),
-            scores.tolist(),
-            self._probabilities(asked, facts, scores),
-            splits,
-            evidence,
-        ]
-        answers = (Answer(*row) for row in zip(*columns, strict=True))
+        names, splits = graph.entities.names[found].tolist(), graph.first_splits(facts)
+        columns = {
+            "entity": names,
+            "label": map(graph.entity_lookup.label, names),
+            "score": scores.tolist(),
+            "probability": self._probabilities(asked, facts, scores),
+            "known_from": [SPLITS[split] if split >= 0 else None for split in splits],
+            "because": evidence,
+        }
+        rows = zip(*columns.values(), strict=True)
+        answers = (dict(zip(columns, row, strict=True)) for row in rows)
         counts = np.bincount(places[0], minlength=len(questions))
         return [list(itertools.islice(answers, count)) for count in counts]
 

@@ -10,10 +10,10 @@ from quatre_tf.calibration.answer_probabilities import AnswerProbabilities
 from quatre_tf.data.name_lookup import NameLookup
 from quatre_tf.runs.run import Run
 from saved_models.calibrating import calibration_of
-from trainers.prediction.explaining import Evidence, Explainer
+from trainers.prediction.explaining import Explainer, named_ends
 from trainers.prediction.formats import Block, Report
 from trainers.prediction.missing_facts import RankedFacts, missing_facts
-from trainers.prediction.predicting import PROBABILITIES, Answer, Options, Predictor
+from trainers.prediction.predicting import PROBABILITIES, Options, Predictor
 from trainers.prediction.questions import Question, QuestionReader
 
 _NUMBERS = ("score", "probability")
@@ -46,7 +46,7 @@ def report_answers(
     def blocks() -> Iterator[Block]:
         for question, answers in zip(questions, predictor.answers(questions), strict=True):
             asked = dict(zip(COLUMNS, question.fields, strict=True))
-            rows = [_answer_row(*ranked, entities) for ranked in enumerate(answers, start=1)]
+            rows = [{"rank": rank, **answer} for rank, answer in enumerate(answers, start=1)]
             yield Block(_title(question, entities) if titles else "", asked, rows)
 
     note = options.note(predictor.calibrated, trained.graph.num_entities)
@@ -69,7 +69,12 @@ def report_missing(trained: Run, relation: str, options: Options) -> Report:
     relation = reader.relations.name(relation)
     wanted = graph.relations.id(relation), options.top_k, options.candidates
     found = missing_facts(model, graph, *wanted)
-    rows = _missing_rows(found, graph.entities.names, reader.entities)
+    rows: list[dict[str, Any]] = [
+        {"rank": rank, **named_ends(graph, head, tail), "score": score}
+        for rank, ((head, _, tail), score) in enumerate(
+            zip(found.triples, found.scores.tolist(), strict=True), start=1
+        )
+    ]
     probabilities = _probabilities(trained, found, options)
     for row, probability in zip(rows, probabilities, strict=False):
         row["probability"] = probability
@@ -77,7 +82,7 @@ def report_missing(trained: Run, relation: str, options: Options) -> Report:
     if options.explain:
         explained = Explainer(model, graph).explain("tail", found.triples, options.explain)
         for row, because in zip(rows, explained, strict=True):
-            row["because"] = [_known_row(fact, reader.entities) for fact in because]
+            row["because"] = because
     columns = _columns(_MISSING, calibrated, options)
     note = PROBABILITIES[options.probability].format(graph.num_entities) if calibrated else ""
     return Report(columns, [Block("", {"relation": relation}, rows)], note)
@@ -104,44 +109,3 @@ def _title(question: Question, entities: NameLookup) -> str:
     fields = question.fields
     ends = [entities.shown(end) if end == question.given else end for end in fields[::2]]
     return f"({ends[0]}, {question.relation}, {ends[1]})"
-
-
-def _answer_row(rank: int, answer: Answer, entities: NameLookup) -> dict[str, Any]:
-    return {
-        "rank": rank,
-        "entity": answer.entity,
-        "label": entities.label(answer.entity),
-        "score": answer.score,
-        "probability": answer.probability,
-        "known_from": answer.known,
-        "because": [_known_row(fact, entities) for fact in answer.because],
-    }
-
-
-def _missing_rows(
-    found: RankedFacts, names: np.ndarray, entities: NameLookup
-) -> list[dict[str, Any]]:
-    return [
-        {"rank": rank, **_ends(names[head], names[tail], entities), "score": score}
-        for rank, ((head, _, tail), score) in enumerate(
-            zip(found.triples, found.scores.tolist(), strict=True), start=1
-        )
-    ]
-
-
-def _known_row(fact: Evidence, entities: NameLookup) -> dict[str, Any]:
-    return {
-        "relation": fact.relation,
-        **_ends(fact.head, fact.tail, entities),
-        "answer_similarity": fact.answer_similarity,
-        "given_similarity": fact.given_similarity,
-    }
-
-
-def _ends(head: str, tail: str, entities: NameLookup) -> dict[str, Any]:
-    return {
-        "head": head,
-        "head_label": entities.label(head),
-        "tail": tail,
-        "tail_label": entities.label(tail),
-    }

@@ -6,7 +6,7 @@ import pytest
 from quatre_tf import QuatRE
 from tests.trainers.training.wiring import random_graph
 from trainers.prediction import explaining
-from trainers.prediction.explaining import Evidence, Explainer
+from trainers.prediction.explaining import Explainer
 
 
 def brute_force(graph, table, asked, fact, count):
@@ -22,8 +22,16 @@ def brute_force(graph, table, asked, fact, count):
     order = sorted(best.values(), key=lambda row: row[:1], reverse=True)[:count]
     names, relations = graph.entities.names, graph.relations.names
     return [
-        Evidence(names[h], relations[r], names[t], *(pytest.approx(s, abs=1e-5) for s in found))
-        for *found, (h, r, t) in order
+        {
+            "relation": relations[r],
+            "head": names[h],
+            "head_label": None,
+            "tail": names[t],
+            "tail_label": None,
+            "answer_similarity": pytest.approx(of_answer, abs=1e-5),
+            "given_similarity": pytest.approx(of_given, abs=1e-5),
+        }
+        for of_answer, of_given, (h, r, t) in order
     ]
 
 
@@ -41,7 +49,7 @@ def test_as_brute_force(monkeypatch, asked, tile):
     facts = np.random.default_rng(2).integers(0, [24, 3, 24], size=[40, 3])
     facts = np.concatenate([only, facts, graph.train])
     found = Explainer(model, graph).explain(asked, facts, 3)
-    assert found[0] == ()
+    assert found[0] == []
     table = model.entities.embeddings.numpy()
     for fact, evidence in zip(facts, found, strict=True):
-        assert list(evidence) == brute_force(graph, table, asked, fact, 3)
+        assert evidence == brute_force(graph, table, asked, fact, 3)

@@ -23,7 +23,7 @@ def test_both_directions_in_one_batch_keep_their_order(trained, monkeypatch):
     alone = [trained.predict(relation="parent_of", top_k=4, **names) for names in given]
     monkeypatch.setattr(predicting, "_BATCH", 2)
     answers = list(Predictor(trained, Options(top_k=4)).answers(questions))
-    assert [[a.entity for a in row] for row in answers] == [[a.entity for a in r] for r in alone]
+    assert [[a["entity"] for a in row] for row in answers] == [[a.entity for a in r] for r in alone]
 
 
 def test_not_a_run_directory(tmp_path):
