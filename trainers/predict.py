@@ -90,7 +90,8 @@ def main() -> None:
     assert _RUN_DIR.value, "_check_flags"
     trained = load_run(_RUN_DIR.value)
     if _MISSING.value:
-        report = report_missing(trained, _RELATION.value, options)
+        relation = trained.graph.relation_lookup.name(_RELATION.value)
+        report = report_missing(Predictor(trained, options), relation)
     else:
         reader = QuestionReader(trained.graph)
         if lines:
@@ -102,7 +103,7 @@ def main() -> None:
         if not lines:
             # Compiling takes longer than one answer; fitting probabilities, above, repays it.
             tf.config.run_functions_eagerly(True)
-        report = report_answers(trained, questions, options, bool(lines), predictor)
+        report = report_answers(predictor, questions, titles=bool(lines))
         if _OUTPUT.value:  # Otherwise the answers themselves are to be seen.
             blocks = progress(report.blocks, "Answering", len(questions))
             report = dataclasses.replace(report, blocks=blocks)

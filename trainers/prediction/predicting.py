@@ -14,7 +14,8 @@ from quatre_tf.data.encoding import SPLITS
 from quatre_tf.runs.answering import Answerer
 from quatre_tf.runs.run import Run
 from saved_models.calibrating import calibration_of
-from trainers.prediction.explaining import Explainer
+from trainers.prediction.explaining import Explainer, named_ends
+from trainers.prediction.missing_facts import missing_facts
 from trainers.prediction.questions import Question
 
 # Questions asked at once: from here on more of them are answered no faster. Fewer where that would
@@ -72,6 +73,8 @@ class Predictor:
         options: What to answer.
 
     Attributes:
+        graph: That of the run.
+        options: What is answered.
         calibrated: Whether answers have probabilities; if not, standard error has said why.
 
     Raises:
@@ -79,18 +82,20 @@ class Predictor:
     """
 
     def __init__(self, trained: Run, options: Options):
-        self._model, self._graph, self._options = trained.model, trained.graph, options
+        self._model, self.graph, self.options = trained.model, trained.graph, options
         self._answerer = Answerer(trained.model, trained.graph)
-        self._curves, self._of_answers = calibration_of(trained), None
+        self._curves = self._of_answers = None
         if options.probability == "answer":
             self._of_answers = AnswerProbabilities(trained.model, trained.graph)
+        else:
+            self._curves = calibration_of(trained)
         self.calibrated = bool(self._curves or self._of_answers)
         self._explainer = Explainer(trained.model, trained.graph) if options.explain else None
 
     def with_options(self, options: Options) -> "Predictor":
         """Returns one that answers otherwise, without explanations."""
         other = copy.copy(self)
-        other._options = options
+        other.options = options
         return other
 
     def answers(self, questions: Iterable[Question]) -> Iterator[list[dict[str, Any]]]:
@@ -103,7 +108,7 @@ class Predictor:
             triple, None when the graph does not know it; and `because`, the known facts that are
             most like the completed triple (`Explainer.explain`).
         """
-        size = max(1, min(_BATCH, _BATCH_ANSWERS // self._options.top_k))
+        size = max(1, min(_BATCH, _BATCH_ANSWERS // self.options.top_k))
         rest = iter(questions)
         while batch := list(itertools.islice(rest, size)):
             found: dict[int, list[dict[str, Any]]] = {}
@@ -114,9 +119,31 @@ class Predictor:
                     found |= zip(rows, answers, strict=True)
             yield from (found[row] for row in range(len(batch)))
 
+    def missing(self, relation: str) -> list[dict[str, Any]]:
+        """Returns the most plausible facts of a relation that no split has, best first.
+
+        Args:
+            relation: Its name.
+
+        Returns:
+            Dictionaries as of `named_ends`, with `score`, `probability` and `because` as of an
+            answer.
+
+        Raises:
+            UnknownNameError: The relation is unknown.
+        """
+        graph, options = self.graph, self.options
+        wanted = graph.relations.id(relation), options.top_k, options.candidates
+        found = missing_facts(self._model, graph, *wanted)
+        cells = self._cells("tail", found.triples, found.scores)
+        return [
+            {**named_ends(graph, head, tail), **row}
+            for (head, _, tail), row in zip(found.triples, cells, strict=True)
+        ]
+
     def _ask(self, asked: str, questions: list[Question]) -> list[list[dict[str, Any]]]:
         """Answers questions that ask for the same place."""
-        graph, options = self._graph, self._options
+        graph, options = self.graph, self.options
         given = graph.entities.ids([question.given for question in questions])
         relations = graph.relations.ids([question.relation for question in questions])
         triples = np.stack([given, relations, given], axis=1)
@@ -125,22 +152,27 @@ class Predictor:
         places = np.nonzero(scores > -np.inf)
         facts, scores, found = triples[places[0]], scores[places], ids[places]
         facts[:, 2 if asked == "tail" else 0] = found
-        evidence: list[list[dict[str, Any]]] = [[]] * len(facts)
-        if self._explainer is not None:
-            evidence = self._explainer.explain(asked, facts, options.explain)
-        names, splits = graph.entities.names[found].tolist(), graph.first_splits(facts)
-        columns = {
-            "entity": names,
-            "label": map(graph.entity_lookup.label, names),
-            "score": scores.tolist(),
-            "probability": self._probabilities(asked, facts, scores),
-            "known_from": [SPLITS[split] if split >= 0 else None for split in splits],
-            "because": evidence,
-        }
-        rows = zip(*columns.values(), strict=True)
-        answers = (dict(zip(columns, row, strict=True)) for row in rows)
+        columns = graph.entities.names[found], self._cells(asked, facts, scores)
+        answers = (
+            {
+                "entity": name,
+                "label": graph.entity_lookup.label(name),
+                **row,
+                "known_from": SPLITS[split] if split >= 0 else None,
+            }
+            for name, row, split in zip(*columns, graph.first_splits(facts), strict=True)
+        )
         counts = np.bincount(places[0], minlength=len(questions))
         return [list(itertools.islice(answers, count)) for count in counts]
+
+    def _cells(self, asked: str, facts: np.ndarray, scores: np.ndarray) -> Iterator[dict[str, Any]]:
+        """Yields what is said of each completed triple `[n, 3]` with scores `[n]`."""
+        because: list[list[dict[str, Any]]] = [[]] * len(facts)
+        if self._explainer is not None:
+            because = self._explainer.explain(asked, facts, self.options.explain)
+        columns = scores.tolist(), self._probabilities(asked, facts, scores), because
+        for row in zip(*columns, strict=True):
+            yield dict(zip(("score", "probability", "because"), row, strict=True))
 
     def _probabilities(
         self, asked: str, facts: np.ndarray, scores: np.ndarray

@@ -28,8 +28,7 @@ def converse(run: Run, options: Options, lines: Iterable[str]) -> None:
             break
         try:
             question = reader.question(*_fields(line))
-            report = report_answers(run, [question], options, titles=False, predictor=predictor)
-            write(report, "table")
+            write(report_answers(predictor, [question], titles=False), "table")
         except DataError as error:
             print(f"error: {printable(str(error))}")
 

@@ -12,9 +12,8 @@ from quatre_tf.calibration import Curves
 from tests import commands
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.prediction import predicting
-from trainers.prediction import reports as answer_reports
 from trainers.prediction.formats import write
-from trainers.prediction.predicting import Options
+from trainers.prediction.predicting import Options, Predictor
 from trainers.prediction.prompt import converse
 from trainers.prediction.questions import Question
 from trainers.prediction.reports import report_answers, report_missing
@@ -27,8 +26,7 @@ LABELS = {"a": "Ann", "c": "Cleo"}
 def trained(tmp_path, monkeypatch):
     """Scores are products of the entities' numbers; a probability is logistic(score - 1)."""
     curves = np.array([[1.0, -1.0]] * 2)
-    for module in (predicting, answer_reports):
-        monkeypatch.setattr(module, "calibration_of", lambda _: Curves(curves[0], curves))
+    monkeypatch.setattr(predicting, "calibration_of", lambda _: Curves(curves[0], curves))
     graph = dataclasses.replace(small_graph(), labels=LABELS)
     return Run(small_model(), graph, tmp_path)
 
@@ -64,7 +62,7 @@ def test_a_prompt_answers_line_by_line_and_goes_on_after_mistakes(trained, capsy
 def test_answers(trained):
     """b likes f 3 * 2, c 2 * 2, a 1 * 2; d and b are known. Of heads of a, b and c are known."""
     columns = "head relation tail rank entity label score probability known_from"
-    assert rows_of(report_answers(trained, QUESTIONS, Options(2), False), columns) == [
+    assert rows_of(report_answers(Predictor(trained, Options(2)), QUESTIONS, False), columns) == [
         ("b", "likes", "?", 1, "f", None, 6.0, logistic(6), None),
         ("b", "likes", "?", 2, "c", "Cleo", 4.0, logistic(4), None),
         ("?", "rules", "a", 1, "f", None, 3.0, logistic(3), None),
@@ -74,7 +72,7 @@ def test_answers(trained):
 
 def test_answers_as_tables(trained, capsys):
     options = Options(3, include_known=True)
-    out = written(capsys, report_answers(trained, QUESTIONS[1:], options, True), "table")
+    out = written(capsys, report_answers(Predictor(trained, options), QUESTIONS[1:], True), "table")
     note, empty, *lines = out.splitlines()
     assert note.startswith("probability: of a true triple against one corrupted at random, at even")
     assert empty == ""
@@ -88,25 +86,26 @@ def test_answers_as_tables(trained, capsys):
 
 
 def test_answers_say_that_known_ones_are_left_out(trained, capsys):
-    out = written(capsys, report_answers(trained, QUESTIONS, Options(2), False), "table")
+    out = written(capsys, report_answers(Predictor(trained, Options(2)), QUESTIONS, False), "table")
     assert "Known facts are left out; --include_known shows them." in out.splitlines()[:2]
 
 
 def test_probabilities_of_answers(trained, capsys):
     options = Options(6, include_known=True, probability="answer")
-    out = written(capsys, report_answers(trained, QUESTIONS[1:], options, False), "table")
+    predictor = Predictor(trained, options)
+    out = written(capsys, report_answers(predictor, QUESTIONS[1:], False), "table")
     assert "that it is an answer among all 6 entities" in out.splitlines()[0]
-    out = written(capsys, report_answers(trained, QUESTIONS[1:], options, False), "json")
+    out = written(capsys, report_answers(predictor, QUESTIONS[1:], False), "json")
     found = [answer["probability"] for answer in json.loads(out)]
     assert found == sorted(found, reverse=True)
     assert 0 <= found[-1] <= found[0] <= 1
-    out = written(capsys, report_missing(trained, "Likes", options), "json")
+    out = written(capsys, report_missing(predictor, "likes"), "json")
     assert all(0 <= fact["probability"] <= 1 for fact in json.loads(out))
 
 
 def test_missing_facts(trained):
     columns = "relation rank head head_label tail tail_label score probability"
-    report = report_missing(trained, "Likes", Options(2, candidates="seen"))
+    report = report_missing(Predictor(trained, Options(2, candidates="seen")), "likes")
     assert rows_of(report, columns) == [
         ("likes", 1, "b", None, "c", "Cleo", 4.0, logistic(4)),
         ("likes", 2, "b", None, "a", "Ann", 2.0, logistic(2)),
@@ -123,12 +122,12 @@ def test_explanations_come_with_labels(trained, capsys):
         "tail": "a",
         "tail_label": "Ann",
     }
-    report = report_missing(trained, "likes", Options(1, candidates="seen", explain=1))
+    report = report_missing(Predictor(trained, Options(1, candidates="seen", explain=1)), "likes")
     (row,) = json.loads(written(capsys, report, "json"))
     assert row["because"] == [{**fact, **alike}]
 
     fact |= {"relation": "rules", "head": "b", "head_label": None}
-    report = report_answers(trained, QUESTIONS[1:], Options(1, explain=1), False)
+    report = report_answers(Predictor(trained, Options(1, explain=1)), QUESTIONS[1:], False)
     (row,) = json.loads(written(capsys, report, "json"))
     assert row["because"] == [{**fact, **alike}]
 
