@@ -17,7 +17,7 @@ from datasets.progress import progress
 from quatre_tf.errors import ConfigError
 from quatre_tf.paths import user_path
 from trainers.prediction.formats import FORMATS, write
-from trainers.prediction.questions import QuestionReader, read_lines
+from trainers.prediction.questions import make_question, make_questions, read_lines
 
 _RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.")
 _SAVED_MODEL = flags.DEFINE_string(
@@ -93,12 +93,11 @@ def main() -> None:
         relation = trained.graph.relation_lookup.name(_RELATION.value)
         report = report_missing(Predictor(trained, options), relation)
     else:
-        reader = QuestionReader(trained.graph)
         if lines:
-            questions = reader.questions(lines)
+            questions = make_questions(trained.graph, lines)
         else:
             fields = _HEAD.value, _RELATION.value, _TAIL.value
-            questions = [reader.question(*fields)]
+            questions = [make_question(trained.graph, *fields)]
         predictor = Predictor(trained, options)
         if not lines:
             # Compiling takes longer than one answer; fitting probabilities, above, repays it.

@@ -11,7 +11,7 @@ from trainers.explorer import figures
 from trainers.explorer.entity_facts import EntityFacts
 from trainers.explorer.search import EntitySearch
 from trainers.prediction.predicting import Options, Predictor
-from trainers.prediction.questions import QuestionReader
+from trainers.prediction.questions import make_question
 from trainers.reporting.runs import ReportedRun
 
 Args = Mapping[str, str]
@@ -42,7 +42,6 @@ class Api:
         # Without weights there is nothing to ask; loading them says so.
         trained = self._trained = run.trained or load_run(run.path)
         self._run, self._graph = run, trained.graph
-        self._reader = QuestionReader(trained.graph)
         self._predictor = Predictor(trained, Options())
         self._entity_facts = EntityFacts(trained.graph)
         self._search = EntitySearch(trained.graph)
@@ -73,7 +72,7 @@ class Api:
     def entity(self, args: Args) -> dict[str, Any]:
         """Returns the first `count` facts of an entity, and its nearest neighbors."""
         count = _number(args, "count", _NUM_FACTS, _MAX_FACTS)
-        name = self._reader.entities.name(_given(args, "entity"))
+        name = self._graph.entity_lookup.name(_given(args, "entity"))
         entity = self._graph.entities.id(name)
         facts = self._entity_facts.facts(entity)
         counts = self._entity_facts.relation_counts(facts, entity)
@@ -93,7 +92,7 @@ class Api:
         has in this place of the relation.
         """
         ends = args.get("head", ""), args.get("tail", "")
-        question = self._reader.question(ends[0], _given(args, "relation"), ends[1])
+        question = make_question(self._graph, ends[0], _given(args, "relation"), ends[1])
         options = Options(
             top_k=_number(args, "count", _NUM_ANSWERS, _MAX_ANSWERS),
             include_known=args.get("known") != "0",
@@ -144,7 +143,7 @@ class Api:
         return self._named(self._graph.entities.names[entity])
 
     def _named(self, name: str) -> dict[str, Any]:
-        return {"name": name, "label": self._reader.entities.label(name)}
+        return {"name": name, "label": self._graph.entity_lookup.label(name)}
 
 
 def _given(args: Args, name: str) -> str:

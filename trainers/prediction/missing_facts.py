@@ -4,8 +4,6 @@ The best tails of all heads, a tile of heads at a time (`quatre_tf.ranking.tiles
 these the best.
 """
 
-import dataclasses
-
 import numpy as np
 import tensorflow as tf
 
@@ -19,29 +17,9 @@ from quatre_tf.validation import check_finite
 _QUERY_TILE = 256
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class RankedFacts:
-    """Facts by score, highest first; of equal scores the lower head, then the lower tail.
-
-    Attributes:
-        triples: `[n, 3]` ids.
-        scores: `[n]` float32, as of `KGEModel.score_triples`.
-    """
-
-    triples: np.ndarray
-    scores: np.ndarray
-
-    def merge(self, triples: np.ndarray, scores: np.ndarray, top_k: int) -> "RankedFacts":
-        """Returns the best of these and other facts `[m, 3]` with scores `[m]`."""
-        triples = np.concatenate([self.triples, triples])
-        scores = np.concatenate([self.scores, scores])
-        order = np.lexsort((triples[:, 2], triples[:, 0], -scores))[:top_k]
-        return RankedFacts(triples[order], scores[order])
-
-
 def missing_facts(
     model: KGEModel, graph: Graph, relation: int, top_k: int = 10, candidates: str = "seen"
-) -> RankedFacts:
+) -> tuple[np.ndarray, np.ndarray]:
     """Returns the facts of a relation with the highest scores that no split of the graph has.
 
     Args:
@@ -52,6 +30,10 @@ def missing_facts(
         candidates: `"seen"`: one of the heads and another of the tails that train has of the
             relation; `"all"`: any two entities, and an entity with itself.
 
+    Returns:
+        `[n, 3]` ids, and `[n]` float32 scores as of `KGEModel.score_triples`, highest first; of
+        equal ones the lower head, then the lower tail.
+
     Raises:
         DataError: The model holds NaN or infinite values.
     """
@@ -60,7 +42,7 @@ def missing_facts(
     heads, tails = _candidates(graph, relation, candidates)
     left_out = _left_out(graph, relation, heads, tails, candidates)
     rows, similarity = model.entities.lookup(tf.constant(tails)), model.score_function.similarity
-    best = RankedFacts(np.zeros([0, 3], np.int64), np.zeros(0, np.float32))
+    triples, best = np.zeros([0, 3], np.int64), np.zeros(0, np.float32)
     for start in progress(range(0, len(heads), _QUERY_TILE), "Scoring pairs"):
         part = heads[start : start + _QUERY_TILE]
         lists = tf.range(start, start + len(part), dtype=tf.int64)
@@ -73,7 +55,7 @@ def missing_facts(
             found.numpy() for found in best_rows(similarity, rows, queries, top_k, mask)
         )
         chosen = np.isfinite(scores)
-        triples = np.stack(
+        found = np.stack(
             [
                 np.broadcast_to(part[:, np.newaxis], scores.shape)[chosen],
                 np.full(chosen.sum(), relation),
@@ -81,8 +63,10 @@ def missing_facts(
             ],
             axis=1,
         )
-        best = best.merge(triples, scores[chosen], top_k)
-    return best
+        triples, best = np.concatenate([triples, found]), np.concatenate([best, scores[chosen]])
+        order = np.lexsort((triples[:, 2], triples[:, 0], -best))[:top_k]
+        triples, best = triples[order], best[order]
+    return triples, best
 
 
 def _candidates(graph: Graph, relation: int, candidates: str) -> tuple[np.ndarray, np.ndarray]:

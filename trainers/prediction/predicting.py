@@ -134,11 +134,11 @@ class Predictor:
         """
         graph, options = self.graph, self.options
         wanted = graph.relations.id(relation), options.top_k, options.candidates
-        found = missing_facts(self._model, graph, *wanted)
-        cells = self._cells("tail", found.triples, found.scores)
+        facts, scores = missing_facts(self._model, graph, *wanted)
+        cells = self._cells("tail", facts, scores)
         return [
             {**named_ends(graph, head, tail), **row}
-            for (head, _, tail), row in zip(found.triples, cells, strict=True)
+            for (head, _, tail), row in zip(facts, cells, strict=True)
         ]
 
     def _ask(self, asked: str, questions: list[Question]) -> list[list[dict[str, Any]]]:

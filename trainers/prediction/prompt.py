@@ -10,7 +10,7 @@ from quatre_tf.paths import printable
 from quatre_tf.runs.run import Run
 from trainers.prediction.formats import write
 from trainers.prediction.predicting import Options, Predictor
-from trainers.prediction.questions import ASKED, QuestionReader
+from trainers.prediction.questions import ASKED, make_question
 from trainers.prediction.reports import report_answers
 
 
@@ -22,12 +22,12 @@ def converse(run: Run, options: Options, lines: Iterable[str]) -> None:
         options: What to answer.
         lines: A question each.
     """
-    reader, predictor = QuestionReader(run.graph), Predictor(run, options)
+    predictor = Predictor(run, options)
     for line in lines:
         if not line.strip():
             break
         try:
-            question = reader.question(*_fields(line))
+            question = make_question(run.graph, *_fields(line))
             write(report_answers(predictor, [question], titles=False), "table")
         except DataError as error:
             print(f"error: {printable(str(error))}")

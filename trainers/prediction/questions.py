@@ -39,48 +39,39 @@ class Question:
         return open_end, self.relation, self.given
 
 
-class QuestionReader:
-    """Makes questions of what a person wrote.
+def make_question(graph: Graph, head: str, relation: str, tail: str) -> Question:
+    """Returns the question of three names or labels; one of head and tail is "?" or "".
+
+    With "", the other one may be an entity called "?".
+
+    Raises:
+        DataError: Neither or both are, or a name is unknown or may mean several.
+    """
+    asked, given = open_end(head, tail)
+    return Question(graph.relation_lookup.name(relation), graph.entity_lookup.name(given), asked)
+
+
+def make_questions(graph: Graph, lines: Sequence[tuple[str, list[str]]]) -> list[Question]:
+    """Returns the questions of a file.
 
     Args:
         graph: What names and labels are those of.
+        lines: As of `read_lines`.
+
+    Raises:
+        DataError: `FILE:LINE: ...` for each of the first lines that cannot be asked.
     """
-
-    def __init__(self, graph: Graph):
-        self.entities = graph.entity_lookup
-        self.relations = graph.relation_lookup
-
-    def question(self, head: str, relation: str, tail: str) -> Question:
-        """Returns the question of three names or labels; one of head and tail is "?" or "".
-
-        With "", the other one may be an entity called "?".
-
-        Raises:
-            DataError: Neither or both are, or a name is unknown or may mean several.
-        """
-        asked, given = open_end(head, tail)
-        return Question(self.relations.name(relation), self.entities.name(given), asked)
-
-    def questions(self, lines: Sequence[tuple[str, list[str]]]) -> list[Question]:
-        """Returns the questions of a file.
-
-        Args:
-            lines: As of `read_lines`.
-
-        Raises:
-            DataError: `FILE:LINE: ...` for each of the first lines that cannot be asked.
-        """
-        found, problems = [], []
-        for where, fields in lines:
-            try:
-                found.append(self.question(*_three(fields)))
-            except DataError as error:
-                problems.append(f"{where}: {error}")
-            if len(problems) > _MAX_PROBLEMS:
-                break
-        if problems:
-            raise DataError(_joined(problems))
-        return found
+    found, problems = [], []
+    for where, fields in lines:
+        try:
+            found.append(make_question(graph, *_three(fields)))
+        except DataError as error:
+            problems.append(f"{where}: {error}")
+        if len(problems) > _MAX_PROBLEMS:
+            break
+    if problems:
+        raise DataError(_joined(problems))
+    return found
 
 
 def open_end(head: str, tail: str) -> tuple[str, str]:

@@ -13,10 +13,10 @@ LIKES = 0
 
 def found(candidates, top_k, **numbers):
     graph = small_graph()
-    best = missing_facts(small_model(**numbers), graph, LIKES, top_k, candidates)
-    assert (best.triples[:, 1] == LIKES).all()
-    pairs = ["".join(graph.entities.names[row]) for row in best.triples[:, [0, 2]]]
-    return list(zip(pairs, best.scores.tolist(), strict=True))
+    facts, scores = missing_facts(small_model(**numbers), graph, LIKES, top_k, candidates)
+    assert (facts[:, 1] == LIKES).all()
+    pairs = ["".join(graph.entities.names[row]) for row in facts[:, [0, 2]]]
+    return list(zip(pairs, scores.tolist(), strict=True))
 
 
 def test_seen_candidates_by_hand():
@@ -46,9 +46,9 @@ def test_as_brute_force(family, monkeypatch, candidates, reciprocal, query_tile)
         )
         scores = model.score_triples(*open_facts.T).numpy()
         order = np.argsort(-scores)[:7]
-        best = missing_facts(model, graph, relation, 7, candidates)
-        np.testing.assert_array_equal(best.triples, open_facts[order])
-        np.testing.assert_allclose(best.scores, scores[order], rtol=1e-4)
+        facts, best = missing_facts(model, graph, relation, 7, candidates)
+        np.testing.assert_array_equal(facts, open_facts[order])
+        np.testing.assert_allclose(best, scores[order], rtol=1e-4)
 
 
 def test_a_broken_model_has_no_plausible_facts():

@@ -5,31 +5,26 @@ import pytest
 from quatre_tf import Graph
 from quatre_tf.errors import DataError
 from tests.quatre_tf.ranking.small_graph import small_graph
-from trainers.prediction.questions import Question, QuestionReader, read_lines
-
-
-@pytest.fixture
-def reader():
-    return QuestionReader(small_graph())
+from trainers.prediction.questions import Question, make_question, make_questions, read_lines
 
 
 def numbered(*lines):
     return [(f"q.tsv:{number}", line.split("|")) for number, line in enumerate(lines, start=1)]
 
 
-def test_both_directions(reader):
-    found = reader.questions(numbered("a|likes|?", "?|RULES|b"))
+def test_both_directions():
+    found = make_questions(small_graph(), numbered("a|likes|?", "?|RULES|b"))
     assert found == [Question("likes", "a", "tail"), Question("rules", "b", "head")]
     assert [question.fields for question in found] == [("a", "likes", "?"), ("?", "rules", "b")]
 
 
 def test_an_entity_may_be_called_as_what_is_asked_for():
     splits = {split: [["?"], ["likes"], ["a"]] for split in ("train", "valid", "test")}
-    reader = QuestionReader(Graph.from_names("x", splits))
+    graph = Graph.from_names("x", splits)
     for question in (Question("likes", "?", "tail"), Question("likes", "?", "head")):
-        assert reader.question(*question.fields) == question
-    assert reader.question("?", "likes", "a") == Question("likes", "a", "head")
-    assert reader.questions(numbered("?|likes|")) == [Question("likes", "?", "tail")]
+        assert make_question(graph, *question.fields) == question
+    assert make_question(graph, "?", "likes", "a") == Question("likes", "a", "head")
+    assert make_questions(graph, numbered("?|likes|")) == [Question("likes", "?", "tail")]
 
 
 TABS = '\ufeffa\tlikes\t?\r\n?\trules\t"b"\n\n'
@@ -62,10 +57,10 @@ def test_files_that_cannot_be_read(tmp_path, name, data, message):
         read_lines(tmp_path / "missing.tsv")
 
 
-def test_all_bad_lines_are_told_together(reader):
+def test_all_bad_lines_are_told_together():
     lines = numbered("a|likes", "a|likes|?", "a||?", "x|likes|?", "a|likes|b")
     with pytest.raises(DataError) as error:
-        reader.questions(lines)
+        make_questions(small_graph(), lines)
     first, *rest = str(error.value).split("\n  ")
     assert first == "4 lines cannot be asked."
     starts = [
