@@ -1,18 +1,22 @@
 """The JSON API of the explore page."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from quatre_tf.data.encoding import SPLITS
 from quatre_tf.errors import DataError
+from quatre_tf.ranking.results import Results
 from quatre_tf.runs.run import load_run
-from trainers.explorer import figures
-from trainers.explorer.entity_facts import EntityFacts
 from trainers.explorer.search import EntitySearch
 from trainers.prediction.predicting import Options, Predictor
 from trainers.prediction.questions import make_question
-from trainers.reporting.runs import ReportedRun
+from trainers.reporting.evaluation_tables import overall
+from trainers.reporting.runs import ReportedRun, facts
+from trainers.reporting.training_log import SAMPLE, TRAIN, VALID, read_records, series
+from trainers.training.run_directory import RunDirectory
 
 Args = Mapping[str, str]
 
@@ -21,6 +25,9 @@ _NUM_NEIGHBORS = 10
 _NUM_EXAMPLES = 6
 _NUM_FACTS, _MAX_FACTS = 50, 10_000
 _NUM_ANSWERS, _MAX_ANSWERS = 25, 1_000
+_LINES = {"loss": (TRAIN,), "mrr": (VALID, SAMPLE), "hits@10": (VALID, SAMPLE)}
+# More than a chart has room for.
+_MAX_POINTS = 500
 
 
 class Api:
@@ -41,18 +48,25 @@ class Api:
         self.title = title
         # Without weights there is nothing to ask; loading them says so.
         trained = self._trained = run.trained or load_run(run.path)
-        self._run, self._graph = run, trained.graph
+        self._run, self._graph, self._known = run, trained.graph, trained.graph.known
         self._predictor = Predictor(trained, Options())
-        self._entity_facts = EntityFacts(trained.graph)
         self._search = EntitySearch(trained.graph)
-        counts = np.bincount(trained.graph.known[:, 1], minlength=trained.graph.num_relations)
+        counts = np.bincount(self._known[:, 1], minlength=trained.graph.num_relations)
         self._relations = list(zip(trained.graph.relations.names, counts.tolist(), strict=True))
 
     def run(self, args: Args) -> dict[str, Any]:
-        """Returns the facts of the run, and its relations with the number of their triples."""
+        """Returns the facts and settings of the run, and its relations with their triple counts.
+
+        The figures of the test split are the cells of a table.
+
+        Raises:
+            DataError: test_metrics.json is damaged.
+        """
         del args
         return {
-            **figures.overview(self._run),
+            "facts": facts(self._run),
+            "settings": self._run.settings,
+            "test": self._test_table(),
             "name": self._graph.name,
             "relations": self._relations,
             "calibrated": self._predictor.calibrated,
@@ -60,9 +74,22 @@ class Api:
         }
 
     def curves(self, args: Args) -> dict[str, Any]:
-        """Returns the learning curves."""
+        """Returns the learning curves, read anew: the run may still be training.
+
+        Returns:
+            For `"loss"`, `"mrr"` and `"hits@10"` the points `[epoch, value]` of each group of
+            records that has it; for `"best"` the validation whose weights were kept, or None.
+
+        Raises:
+            DataError: See `trainers.reporting.training_log.read_records`.
+        """
         del args
-        return figures.curves(self._run)
+        records = read_records(RunDirectory(self._run.path).metrics_file)
+        lines = {
+            metric: {group: _points(series(records, group, metric)) for group in groups}
+            for metric, groups in _LINES.items()
+        }
+        return {**lines, "best": dataclasses.replace(self._run, records=records).best}
 
     def search(self, args: Args) -> dict[str, Any]:
         """Returns the entities whose name or label has `text`."""
@@ -74,14 +101,17 @@ class Api:
         count = _number(args, "count", _NUM_FACTS, _MAX_FACTS)
         name = self._graph.entity_lookup.name(_given(args, "entity"))
         entity = self._graph.entities.id(name)
-        facts = self._entity_facts.facts(entity)
-        counts = self._entity_facts.relation_counts(facts, entity)
+        found, size = self._facts_of(entity), self._graph.num_relations
         neighbors = self._trained.neighbors(name, _NUM_NEIGHBORS)
         return {
             **self._entity(entity),
-            "num_facts": len(facts),
-            "facts": self._facts(facts[:count]),
-            "relations": {asked: number.tolist() for asked, number in counts.items()},
+            "num_facts": len(found),
+            "facts": self._facts(found[:count]),
+            # How many of its facts answer a question about it, by the place that is asked for.
+            "relations": {
+                asked: np.bincount(found[found[:, given] == entity, 1], minlength=size).tolist()
+                for asked, given in (("tail", 0), ("head", 2))
+            },
             "neighbors": [{**self._named(n.entity), "cosine": n.cosine} for n in neighbors],
         }
 
@@ -116,7 +146,7 @@ class Api:
     def _examples(self) -> list[dict[str, Any]]:
         """Returns a question for a tail of each of the relations with most test triples."""
         heads, relations, _ = self._graph.test.T
-        degrees = np.bincount(self._graph.known[:, [0, 2]].reshape(-1))
+        degrees = np.bincount(self._known[:, [0, 2]].reshape(-1))
         order = np.argsort(-np.bincount(relations), kind="stable")[:_NUM_EXAMPLES]
         found = []
         for relation in order[np.isin(order, relations)]:
@@ -126,16 +156,30 @@ class Api:
             found.append({"entity": self._entity(entity), "relation": name})
         return found
 
-    def _facts(self, facts: np.ndarray) -> list[dict[str, Any]]:
+    def _test_table(self) -> list[list[str]]:
+        path = RunDirectory(self._run.path).test_metrics_file
+        if not path.exists():
+            return []
+        table = overall(Results.load(path))
+        return [list(row) for row in (table.header, *table.rows)]
+
+    def _facts_of(self, entity: int) -> np.ndarray:
+        """Returns the distinct facts of an entity: `[n, 3]` ids, those with it as head first."""
+        heads, _, tails = self._known.T
+        found = np.unique(self._known[(heads == entity) | (tails == entity)], axis=0)
+        heads, relations, tails = found.T
+        return found[np.lexsort((tails, heads, relations, heads != entity))]
+
+    def _facts(self, triples: np.ndarray) -> list[dict[str, Any]]:
         return [
             {
                 "head": self._entity(head),
                 "relation": self._graph.relations.names[relation],
                 "tail": self._entity(tail),
-                "known": split,
+                "known": SPLITS[split],
             }
             for (head, relation, tail), split in zip(
-                facts, self._entity_facts.splits(facts), strict=True
+                triples, self._graph.first_splits(triples), strict=True
             )
         ]
 
@@ -144,6 +188,12 @@ class Api:
 
     def _named(self, name: str) -> dict[str, Any]:
         return {"name": name, "label": self._graph.entity_lookup.label(name)}
+
+
+def _points(curve: np.ndarray) -> list[list[float]]:
+    step = -(-curve.shape[1] // _MAX_POINTS) or 1
+    # Backwards, so that the last point is always one of them.
+    return curve.T[::-1][::step][::-1].tolist()
 
 
 def _given(args: Args, name: str) -> str:

@@ -18,7 +18,7 @@ from werkzeug.test import Client
 from quatre_tf import SPLITS, Graph, Results, Row, Run
 from quatre_tf.errors import DataError
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
-from trainers.explorer import application, figures, server
+from trainers.explorer import application, server
 from trainers.explorer.api import Api
 from trainers.explorer.application import Application
 from trainers.explorer.search import EntitySearch
@@ -180,7 +180,7 @@ def test_learning_curves_keep_their_last_point(run, tmp_path):
         for group, step, values in rows
     ]
     (tmp_path / "metrics.jsonl").write_text("\n".join(lines) + "\n")
-    told = figures.curves(dataclasses.replace(run, path=tmp_path))
+    told = Api(dataclasses.replace(run, path=tmp_path)).curves({})
     loss = told["loss"]["train"]
     assert 250 <= len(loss) <= 500
     assert loss[-1] == [120.0, 1 / 1200]
@@ -189,7 +189,7 @@ def test_learning_curves_keep_their_last_point(run, tmp_path):
 
 
 def test_test_figures_as_cells(run, tmp_path):
-    run, path = dataclasses.replace(run, path=tmp_path), tmp_path / "test_metrics.json"
+    api, path = Api(dataclasses.replace(run, path=tmp_path)), tmp_path / "test_metrics.json"
     sides = {
         side: {"mr": 1234.5, "mrr": mrr, "hits@1": 0.25, "hits@3": 0.5, "hits@10": 1.0}
         for side, mrr in (("both", 0.5), ("head", 0.25), ("tail", 0.75))
@@ -200,7 +200,7 @@ def test_test_figures_as_cells(run, tmp_path):
         for metric, value in metrics.items()
     ]
     path.write_text(Results("test", 4, "realistic", tuple(rows)).to_json())
-    assert figures.overview(run)["test"] == [
+    assert api.run({})["test"] == [
         ["", "MR", "MRR", "H@1", "H@3", "H@10"],
         ["heads and tails", "1,234.5", "0.5000", "0.2500", "0.5000", "1.0000"],
         ["heads", "1,234.5", "0.2500", "0.2500", "0.5000", "1.0000"],
@@ -208,7 +208,7 @@ def test_test_figures_as_cells(run, tmp_path):
     ]
     path.write_text('{"candidates": {}}')
     with pytest.raises(DataError, match=r"test_metrics\.json: expected the results"):
-        figures.overview(run)
+        api.run({})
 
 
 @pytest.mark.parametrize(
