@@ -9,8 +9,7 @@ import tensorflow as tf
 from quatre_tf import Evaluator, Graph, QuatRE
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from tests.trainers.reporting.summary_events import read_tensors
-from trainers.reporting.tensorboard import table_norms
-from trainers.reporting.tensorboard.validation import ValidationSummaries
+from trainers.reporting.tensorboard.validation import ValidationSummaries, rotation_angles
 from trainers.training.config import TrainConfig
 
 
@@ -63,7 +62,7 @@ def test_rotation_angles():
     """Of the quaternions 2, 3j and -1 - i."""
     model = QuatRE(1, 3, 1, variant="quate", normalize_relations=False)
     model.score_function.tables["relation"].assign([[2, 0, 0, 0], [0, 0, 3, 0], [-1, -1, 0, 0]])
-    angles = table_norms.rotation_angles(model.score_function, np.array([0, 1, 2]))
+    angles = rotation_angles(model.score_function, np.array([0, 1, 2]))
     np.testing.assert_allclose(angles[:, 0], [0, math.pi / 2, 3 * math.pi / 4], rtol=1e-6)
 
 

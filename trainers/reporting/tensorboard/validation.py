@@ -13,14 +13,18 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.layers.relation_rotations import RelationRotations
 from quatre_tf.model import KGEModel
+from quatre_tf.objectives.regularizers import squared_moduli
+from quatre_tf.quaternion import as_quaternions
 from quatre_tf.ranking.breakdowns import Breakdowns
 from quatre_tf.ranking.split_ranks import SplitRanks
-from trainers.reporting.tensorboard import table_norms
+from quatre_tf.sharded_rows import lookup_rows, rows_of, sum_of_squares
 from trainers.training.config import TrainConfig
 
 NUM_RELATIONS = 20
 # Of the validation split; each is scored beside itself with another head or tail.
 NUM_TRIPLES = 1024
+# Moduli of a histogram, in whole rows. TensorFlow takes 30 floats for each while it counts.
+NUM_MODULI = 1 << 15
 
 
 class ValidationSummaries:
@@ -57,17 +61,27 @@ class ValidationSummaries:
             tf.summary.scalar(f"valid/per_relation/{place:02d}_{_tag_safe(row.group)}", row.value)
 
     def _write_norms(self, model: KGEModel) -> None:
-        for table in table_norms.tables_of(model):
-            tf.summary.scalar(f"tables/{table.name}", table_norms.frobenius_norm(table))
-            rows = table_norms.sample_rows(table, self._seed)
-            tf.summary.histogram(f"moduli/{table.name}", table_norms.moduli(table, rows))
-        if isinstance(model.score_function, RelationRotations):
-            _, relation, *_ = table_norms.tables_of(model)
-            # Not |w_r|: it is |v_r|, or 1 where v_r is normalized.
-            angles = table_norms.rotation_angles(
-                model.score_function, table_norms.sample_rows(relation, self._seed)
-            )
-            tf.summary.histogram("rotation_angles/w_r", angles)
+        function = model.score_function
+        tables = {"entities": model.entities.embeddings}
+        tables |= {name: function.tables[name] for name in function.relation_tables()}
+        for name, table in tables.items():
+            has_vectors = table.shape[1] == function.entity_width
+            components = function.entity_components if has_vectors else 1
+            # The table is read as a whole, as ranking did before.
+            tf.summary.scalar(f"tables/{name}", tf.sqrt(sum_of_squares(rows_of(table.value))))
+            ids = self._sample(table.shape, components)
+            moduli = tf.sqrt(squared_moduli(lookup_rows(table.value, ids), components))
+            tf.summary.histogram(f"moduli/{name}", moduli)
+            if name == "relation" and isinstance(function, RelationRotations):
+                # Not |w_r|: it is |v_r|, or 1 where v_r is normalized.
+                tf.summary.histogram("rotation_angles/w_r", rotation_angles(function, ids))
+
+    def _sample(self, shape: tuple[int, int], components: int) -> np.ndarray:
+        """Draws the ids of rows with about `NUM_MODULI` moduli, all that there are if fewer."""
+        count, width = shape
+        number = min(count, max(1, NUM_MODULI * components // width))
+        rng = np.random.default_rng(self._seed)
+        return np.sort(rng.choice(count, number, replace=False)).astype(np.int32)
 
     def _write_scores(self, model: KGEModel) -> None:
         if self._triples is None:
@@ -79,6 +93,17 @@ class ValidationSummaries:
         labels = np.repeat([True, False], len(true))
         figures, _ = curve_figures(labels, both.reshape(-1), seed=None)
         tf.summary.scalar("scores/auc", figures["roc_auc"].value)
+
+
+def rotation_angles(function: RelationRotations, relation_ids: np.ndarray) -> tf.Tensor:
+    """Returns how far each w_r is from the real numbers: `[len(relation_ids), embedding_dim]`.
+
+    That is arccos(Re w / |w|), in radians. As <h ⊗ w, t> = <h, t ⊗ conj(w)>, a score stays the same
+    with head and tail exchanged where w is real, 0 or pi, and changes its sign at pi / 2.
+    """
+    rotations = as_quaternions(function.folded(tf.constant(relation_ids)))
+    imaginary = tf.norm(rotations[:, 1:], axis=1)
+    return tf.math.atan2(imaginary, rotations[:, 0])
 
 
 def _tag_safe(name: str) -> str:
