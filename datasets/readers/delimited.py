@@ -17,6 +17,7 @@ import pyarrow.csv
 from datasets.readers.text_files import (
     BYTE_ORDER_MARK,
     STANDARD_INPUT,
+    decoded,
     read_bytes,
     without_mark,
 )
@@ -27,8 +28,6 @@ from quatre_tf.errors import DataError
 _UNWRITABLE = "[\t\n\r\x00]"
 # Further lines that an error lists.
 _MAX_OTHERS = 20
-# A name may have any length.
-csv.field_size_limit(2**31 - 1)
 
 
 def read_columns(
@@ -143,7 +142,7 @@ def _parse_slowly(data: bytes, origin: str, layout: Layout, roles: Sequence[str]
     columns: list[list[str]] = [[] for _ in roles]
     first_error: DataError | None = None
     others: list[str] = []
-    rows = numbered_rows(_decoded(data, origin), layout.delimiter)
+    rows = numbered_rows(decoded(data, origin), layout.delimiter)
     try:
         for line, fields in itertools.islice(rows, int(layout.header), None):
             # A spreadsheet exports empty rows as delimiters alone.
@@ -178,18 +177,6 @@ def _stripped(table: pa.Table) -> pa.Table:
         indices = names.indices.take(column.indices)
         stripped.append(pa.DictionaryArray.from_arrays(indices, names.dictionary))
     return pa.table(stripped, names=table.column_names)
-
-
-def _decoded(data: bytes, origin: str) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{origin}:{line}: expected UTF-8 text, received"
-            f" {data[max(0, error.start - 20) : error.end + 20]!r}. Save it as UTF-8, for example"
-            " with: iconv -f latin1 -t utf-8."
-        ) from error
 
 
 def _lower(names: Sequence[str]) -> list[str]:

@@ -72,6 +72,27 @@ def without_mark(data: bytes) -> bytes:
     return data
 
 
+def decoded(data: bytes, origin: str) -> str:
+    """Returns UTF-8 text.
+
+    Args:
+        data: Its bytes.
+        origin: What to call it in messages, usually the path.
+
+    Raises:
+        DataError: `ORIGIN:LINE: ...` for what is not UTF-8.
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{origin}:{line}: expected UTF-8 text, received"
+            f" {data[max(0, error.start - 20) : error.end + 20]!r}. Save it as UTF-8, for example"
+            " with: iconv -f latin1 -t utf-8."
+        ) from error
+
+
 def open_unpacked(path: pathlib.Path) -> IO[bytes]:
     """Opens a file for reading, decompressed when its name ends in .gz.
 

@@ -31,6 +31,8 @@ _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 100
 _SHOWN = 60
 _MAX_DIGITS = 9
+# A name may have any length.
+csv.field_size_limit(2**31 - 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,13 +146,15 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
     return (fields for _, fields in numbered_rows(text, delimiter))
 
 
-def numbered_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yields the number of the line where a row begins, and its fields."""
+def numbered_rows(
+    text: str, delimiter: str, strict: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """Yields the number of the line where a row begins, and its fields; `strict` as in `csv`."""
     lines = io.StringIO(text, newline="")
     if delimiter == "\t":
         reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
     else:
-        reader = csv.reader(lines, delimiter=delimiter)
+        reader = csv.reader(lines, delimiter=delimiter, strict=strict)
     line = 1
     for fields in reader:
         if fields:

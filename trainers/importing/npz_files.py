@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 
-from datasets.readers.text_files import read_bytes, without_mark
+from datasets.readers.text_files import decoded, read_bytes, without_mark
 from quatre_tf.errors import DataError
 from quatre_tf.paths import check_regular
 
@@ -68,8 +68,5 @@ def read_names(path: pathlib.Path) -> list[str]:
     Raises:
         DataError: The file is missing or not UTF-8.
     """
-    try:
-        text = without_mark(read_bytes(path)).decode("utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: expected UTF-8 text ({error}).") from error
+    text = decoded(without_mark(read_bytes(path)), str(path)).replace("\r\n", "\n")
     return text.removesuffix("\n").split("\n")

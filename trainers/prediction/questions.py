@@ -2,11 +2,11 @@
 
 import csv
 import dataclasses
-import io
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from datasets.readers.text_files import read_bytes, without_mark
+from datasets.readers.text_files import decoded, read_bytes, without_mark
+from datasets.readers.text_format import numbered_rows
 from datasets.triples import COLUMNS
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
@@ -96,6 +96,7 @@ def read_lines(path: str | pathlib.Path) -> list[tuple[str, list[str]]]:
     Args:
         path: UTF-8, a question a line and no header, head, relation and tail separated by TABs; by
             commas with the quotes of CSV where the name ends in .csv. Either with a further .gz.
+            Empty lines are skipped.
 
     Returns:
         `(FILE:LINE, fields)` of each line.
@@ -104,36 +105,18 @@ def read_lines(path: str | pathlib.Path) -> list[tuple[str, list[str]]]:
         DataError: The file cannot be read, is empty, or is not UTF-8 text.
     """
     path = pathlib.Path(path)
+    text = decoded(without_mark(read_bytes(path)), str(path))
+    delimiter = "," if path.name.removesuffix(".gz").endswith(".csv") else "\t"
     try:
-        text = without_mark(read_bytes(path)).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path}: expected UTF-8 text, received {error}. Save it as UTF-8."
-        ) from error
-    split = _commas if path.name.removesuffix(".gz").endswith(".csv") else _tabs
-    try:
-        lines = [(f"{path}:{number}", fields) for number, fields in split(text)]
+        rows = list(numbered_rows(text, delimiter, strict=True))
     except csv.Error as error:
         raise DataError(f"{path}: expected CSV, received {error}. Mend its quotes.") from error
-    if not lines:
+    if not rows:
         raise DataError(
             f"{path}: expected questions, received an empty file. Write one a line: head, relation "
             f"and '{ASKED}', or '{ASKED}', relation and tail."
         )
-    return lines
-
-
-def _tabs(text: str) -> Iterator[tuple[int, list[str]]]:
-    text = text.rstrip("\r\n")
-    for number, line in enumerate(text.split("\n") if text else [], start=1):
-        yield number, line.removesuffix("\r").split("\t")
-
-
-def _commas(text: str) -> Iterator[tuple[int, list[str]]]:
-    # By default Python's reader makes something of any text.
-    reader = csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), strict=True)
-    for row in reader:
-        yield reader.line_num, row
+    return [(f"{path}:{number}", fields) for number, fields in rows]
 
 
 def _three(fields: list[str]) -> list[str]:
