@@ -9,7 +9,6 @@ compiled step print "(compiled)". Results are equal up to rounding.
 
 from datasets.program import import_tensorflow, run_program
 from datasets.progress import status
-from quatre_tf.errors import ConfigError
 
 
 def main() -> None:
@@ -17,11 +16,8 @@ def main() -> None:
     import_tensorflow()
     from quatre_tf.accelerated import kernel
 
-    try:
-        with status("Compiling"):
-            path = kernel.build()
-    except kernel.KernelError as error:
-        raise ConfigError(str(error)) from error
+    with status("Compiling"):
+        path = kernel.build()
     print(f"Compiled: {path}")
 
 

@@ -20,6 +20,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from quatre_tf.errors import ConfigError
+
 _SOURCE = pathlib.Path(__file__).with_name("sampled_logistic.cc")
 # Sums of products in any order, where the source asks for it; nothing of -ffast-math, which would
 # hide a NaN.
@@ -32,7 +34,7 @@ _LINES_SHOWN = 20
 _loaded: dict[pathlib.Path, Callable[..., Any]] = {}
 
 
-class KernelError(RuntimeError):
+class KernelError(ConfigError):
     """The kernel cannot be compiled or loaded; the message says why and what to do."""
 
 

@@ -11,6 +11,7 @@ import tensorflow as tf
 from quatre_tf.errors import TrainingError
 from quatre_tf.paths import BEST_MODEL
 from quatre_tf.ranking.evaluator import Evaluator
+from quatre_tf.runs.best_model import save_best
 from saved_models.storage import writing
 from trainers.reporting import formatting
 from trainers.reporting.progress_bar import TrainingBar
@@ -238,7 +239,7 @@ class Controller:
         needed = sum(table.value.shape.num_elements() * 8 for table in model.trainable_variables)
         remedy = "The best model before is kept, if there was one. Make room, then go on with "
         with writing("the best model", run / BEST_MODEL, f"{remedy}--resume.", needed):
-            self._trainer.save_best(run)
+            save_best(model, run)
 
     def _validate_sample(self, bar: TrainingBar) -> None:
         results = self._evaluator.evaluate(

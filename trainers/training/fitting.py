@@ -15,12 +15,12 @@ from datasets.graph_report import warnings_text
 from datasets.output_folder import REPORT
 from datasets.progress import progress
 from datasets.standard_streams import outlast_output
-from quatre_tf.accelerated.kernel import KernelError
 from quatre_tf.atomic_files import write_text
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError, TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
+from quatre_tf.runs.best_model import load_model
 from quatre_tf.runs.run import Run
 from saved_models.calibrating import calibrate, thresholds_of
 from saved_models.scorer import build_scorer
@@ -252,11 +252,7 @@ def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Tr
 
 
 def _describe_step(config: TrainConfig, trainer: Trainer) -> str:
-    try:
-        is_compiled = trainer.has_compiled_step
-    except KernelError as error:
-        raise ConfigError(str(error)) from error
-    suffix = " (compiled)" if is_compiled and config.recipe == "paper" else ""
+    suffix = " (compiled)" if trainer.has_compiled_step and config.recipe == "paper" else ""
     return f"{trainer.recipe.description}{suffix}"
 
 
@@ -282,7 +278,7 @@ def _how_to_go_on(config: TrainConfig) -> str:
 
 def _finish(session: _Session, trainer: Trainer) -> Results:
     run, graph = session.run, session.graph
-    model = trainer.best_model(run.path)
+    model = load_model(run.path, into=trainer.model)
     results = session.evaluator.evaluate(model, "test")
     if not session.strategy.extended.should_checkpoint:
         # The chief does the rest alone.

@@ -1,7 +1,6 @@
 """The inner loop: many steps in one call."""
 
 import dataclasses
-import pathlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +14,6 @@ from quatre_tf.errors import ConfigError
 from quatre_tf.model import KGEModel
 from quatre_tf.objectives.sampled_logistic import compiled_operation
 from quatre_tf.optimizers import SparseAdagrad, SparseAdam, SparseOptimizer
-from quatre_tf.runs.best_model import load_model, save_best
 from quatre_tf.sharded_rows import shards_of, there
 from trainers.training.config import TrainConfig
 from trainers.training.recipes import RECIPES
@@ -76,14 +74,6 @@ class Trainer:
             self.optimizer.build(self._variables)
             self.step = tf.Variable(0, dtype=tf.int64, name="step")
         self._iterator: Iterator | None = None
-
-    def save_best(self, run_dir: pathlib.Path) -> None:
-        """Makes the model as it is now the best one of a run."""
-        save_best(self.model, run_dir)
-
-    def best_model(self, run_dir: pathlib.Path) -> KGEModel:
-        """Returns the trained model with the best weights of a run: one copy of the tables."""
-        return load_model(run_dir, into=self.model)
 
     @property
     def has_compiled_step(self) -> bool:

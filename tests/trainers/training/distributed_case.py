@@ -9,7 +9,7 @@ from quatre_tf import Evaluator, Graph, Vocabulary
 from saved_models.scorer import build_scorer
 from saved_models.versions import export_scorer
 from tests.trainers.conftest import SOFTMAX
-from trainers.training import strategies
+from trainers.training import controller, fitting, strategies
 from trainers.training.checkpoints import Checkpoints, RunState
 from trainers.training.config import TrainConfig
 from trainers.training.server_trainer import make_trainer
@@ -97,10 +97,10 @@ def train(recipe, strategy, *, resumed_from=None, saved_to=None, best_to=None, a
 def export_best(trainer, graph, run_dir):
     """Writes the best model, loses it, and exports what is read again."""
     run_dir.mkdir()
-    trainer.save_best(run_dir)
+    controller.save_best(trainer.model, run_dir)
     trained = [weight.numpy() for weight in trainer.model.weights]
     trainer.model.entities.replace(0, np.zeros_like(trained[0]))
-    model = trainer.best_model(run_dir)
+    model = fitting.load_model(run_dir, into=trainer.model)
     for weight, value in zip(model.weights, trained, strict=True):
         np.testing.assert_array_equal(weight.numpy(), value)
     export_scorer(build_scorer(model, graph), run_dir / "served")

@@ -24,7 +24,7 @@ from quatre_tf import Evaluator, KGEModel
 from saved_models import versions
 from tests.trainers.training.survival import last_step
 from tests.trainers.training.wiring import eagerly
-from trainers.training import fitting
+from trainers.training import controller, fitting
 from trainers.training.checkpoints import Checkpoints
 from trainers.training.run_directory import RunDirectory
 from trainers.training.trainer import Trainer
@@ -149,7 +149,7 @@ class Kills:
 FULL = [
     (Checkpoints, "save", 1, SMALLEST_FILE),
     (Checkpoints, "save", 2, SMALLEST_FILE),
-    (Trainer, "save_best", 1, SMALLEST_FILE),
+    (controller, "save_best", 1, SMALLEST_FILE),
     (RunDirectory, "append_metrics", 3, None),
     (versions, "write_warm_up", 1, SMALLEST_FILE),
     (fitting, "write_text", 1, 500),

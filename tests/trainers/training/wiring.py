@@ -224,7 +224,7 @@ def outer_loop(config, graph, folder, machine_of=Machine):
 
         def write_validation(self, *_): ...
 
-    def save_best(trainer, run):
+    def save_best(model, run):
         seen.best = len(seen.validations)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -236,7 +236,7 @@ def outer_loop(config, graph, folder, machine_of=Machine):
             patch.setattr(fitting, name, value)
         patch.setattr(fitting.Checkpoints, "save", lambda _: None)
         patch.setattr(fitting.catalog, "load", load)
-        patch.setattr(Trainer, "save_best", save_best)
+        patch.setattr(controller, "save_best", save_best)
         patch.setattr(controller, "_FIRST_SAMPLE_SECONDS", float("inf"))
         patch.setattr(tf.config.experimental, "enable_op_determinism", determinism)
         machine = machine_of(patch)
