@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from quatre_tf.data.graph import Graph
-from quatre_tf.errors import ConfigError
 from quatre_tf.layers.registry import SCORE_FUNCTIONS
 from quatre_tf.paths import BEST_MODEL, GRAPH
-from quatre_tf.ranking.evaluation import check_same_graph
 from quatre_tf.runs.run import Run, load_run
 from trainers.reporting.formatting import TITLES, duration, shorten
 from trainers.reporting.training_log import best_record, read_records
@@ -73,19 +71,6 @@ def load_reported_run(path: pathlib.Path) -> ReportedRun:
         return ReportedRun(path, settings, records, Graph.load(path / GRAPH), None)
     trained = load_run(path)
     return ReportedRun(path, settings, records, trained.graph, trained)
-
-
-def check_comparable(run: ReportedRun, other: ReportedRun) -> None:
-    """Raises ConfigError unless both runs have weights and the same graph."""
-    for each in (run, other):
-        if each.trained is None:
-            raise ConfigError(
-                f"{each.path} cannot be compared: it holds no trained model, as it has not "
-                "validated yet."
-            )
-    assert run.trained is not None
-    assert other.trained is not None
-    check_same_graph(run.trained, other.trained)
 
 
 def name_runs(runs: Sequence[ReportedRun]) -> dict[str, ReportedRun]:

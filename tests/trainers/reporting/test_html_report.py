@@ -14,7 +14,7 @@ from PIL import Image
 
 from datasets import catalog
 from quatre_tf import Graph, QuatRE, Run
-from quatre_tf.errors import ConfigError, UnknownNameError
+from quatre_tf.errors import ConfigError, DataError, UnknownNameError
 from tests.quatre_tf.ranking.evaluations import make_results
 from tests.trainers.reporting.log_lines import train_line, valid_line, write_lines
 from trainers.reporting.html_report import entity_map, report
@@ -123,7 +123,7 @@ def test_runs_that_cannot_be_compared(nasty_graph, config, tmp_path):
     with pytest.raises(ConfigError, match="are runs on different graphs"):
         report.write_report(run_dir, countries)
     untrained = make_run(tmp_path / "three", config, nasty_graph, trained=False)
-    with pytest.raises(ConfigError, match="three cannot be compared: it holds no trained model"):
+    with pytest.raises(DataError, match="three holds no trained model"):
         report.write_report(run_dir, untrained)
     with pytest.raises(UnknownNameError, match=r"Unknown relation 'parentof'.*'parent_of'"):
         report.write_report(run_dir, relations=["parentof"])

@@ -8,9 +8,9 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from quatre_tf.atomic_files import write_text
-from quatre_tf.ranking.evaluation import Options, evaluate_runs
+from quatre_tf.ranking.evaluation import Options, check_same_graph, evaluate_runs
 from quatre_tf.ranking.results import Results
-from quatre_tf.runs.run import Run
+from quatre_tf.runs.run import Run, load_run
 from trainers.reporting import evaluation_tables as tables
 from trainers.reporting.formatting import SIDE_TITLES, shorten
 from trainers.reporting.html_report import page, reliability
@@ -25,13 +25,7 @@ from trainers.reporting.html_report.entity_map import (
     map_rows,
 )
 from trainers.reporting.rendering import Table, as_html, write_csv
-from trainers.reporting.runs import (
-    ReportedRun,
-    check_comparable,
-    facts,
-    load_reported_run,
-    name_runs,
-)
+from trainers.reporting.runs import ReportedRun, facts, load_reported_run, name_runs
 
 PAGE = "index.html"
 # What a report may write. Files of an earlier one that this one does not have are removed.
@@ -60,14 +54,16 @@ def write_report(
         The path of the page.
 
     Raises:
-        ConfigError: The runs cannot be compared, or a choice of relations makes no map.
+        ConfigError: The runs are on different graphs, or a choice of relations makes no map.
         UnknownNameError: A relation is not of the graph.
-        DataError: A folder is not a run, or a file of it cannot be read.
+        DataError: A folder is not a run, a file of it cannot be read, or one of two runs holds no
+            model yet.
     """
     run = load_reported_run(run_dir)
     others = [] if compare_run_dir is None else [load_reported_run(compare_run_dir)]
     for other in others:
-        check_comparable(run, other)
+        # Without weights there is nothing to compare; loading them says so.
+        check_same_graph(*(each.trained or load_run(each.path) for each in (run, other)))
     runs = name_runs([run, *others])
     check_relations(run.graph, relations)
     output = output or run_dir / "report"
