@@ -37,6 +37,9 @@ class QueryBatch(NamedTuple):
         rows: `[num_targets]` int32, the query of each target.
         targets: `[num_targets]` int32 entities, distinct within a query.
         seed: `[2]` int64, of the random numbers of the step; None where it needs none.
+        candidates: `[num_sampled]` int32, distinct entities that all queries are ranked among; None
+            for all entities.
+        hits: `[num_hits, 2]` int32: (query, place) of the targets that are among the candidates.
     """
 
     entities: tf.Tensor
@@ -45,6 +48,8 @@ class QueryBatch(NamedTuple):
     rows: tf.Tensor
     targets: tf.Tensor
     seed: tf.Tensor | None = None
+    candidates: tf.Tensor | None = None
+    hits: tf.Tensor | None = None
 
 
 class SoftmaxOptions(NamedTuple):

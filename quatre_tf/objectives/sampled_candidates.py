@@ -25,18 +25,6 @@ from quatre_tf.similarities import Similarity
 from quatre_tf.sparse_rows import combine_rows, sum_rows
 
 
-class Candidates(NamedTuple):
-    """Entities that all queries of a batch are ranked among.
-
-    Attributes:
-        entities: `[num_sampled]` int32, distinct.
-        hits: `[num_hits, 2]` int32: (query, place) of the targets that are among them.
-    """
-
-    entities: tf.Tensor
-    hits: tf.Tensor
-
-
 class Scores(NamedTuple):
     """The scores of a batch, and how much they weigh.
 
@@ -73,8 +61,8 @@ class ScoreGradients(NamedTuple):
 def sampled_objective(
     model: KGEModel,
     batch: QueryBatch,
-    candidates: Candidates,
     options: SoftmaxOptions,
+    *,
     num_targets: float | tf.Tensor,
     loss: Callable[[Scores], ScoreGradients],
 ) -> Objective:
@@ -82,13 +70,12 @@ def sampled_objective(
 
     Args:
         model: The model; all its tables are trained.
-        batch: The queries of this replica.
-        candidates: The sampled entities.
+        batch: The queries of this replica, with candidates.
         options: Weights and precision.
         num_targets: As for `candidate_softmax_objective`.
         loss: The loss and its gradient. It may write into the candidates' scores.
     """
-    rows = model.entities.lookup(candidates.entities)
+    rows = model.entities.lookup(batch.candidates)
     scale = 1.0 / tf.cast(num_targets, tf.float32)
     answers = model.entities.lookup(batch.targets)
     function = model.score_function
@@ -100,7 +87,7 @@ def sampled_objective(
         left_out = tf.constant(-float("inf"), scored.scores.dtype)
         # In place: nothing else reads the scores.
         scores = tf.tensor_scatter_nd_update(
-            scored.scores, candidates.hits, tf.fill(tf.shape(candidates.hits)[:1], left_out)
+            scored.scores, batch.hits, tf.fill(tf.shape(batch.hits)[:1], left_out)
         )
         found = loss(Scores(scores, target_scores, batch.rows, scale, weights))
         at_queries, at_answers = _target_gradients(
@@ -115,7 +102,7 @@ def sampled_objective(
             regularization=regularization,
             query_gradient=tf.cast(query_gradient, tf.float32) + at_queries,
             contributions=[
-                (candidates.entities, tf.cast(candidate_gradient, tf.float32)),
+                (batch.candidates, tf.cast(candidate_gradient, tf.float32)),
                 (batch.targets, at_answers + answer_gradient),
             ],
             table_gradient=None,

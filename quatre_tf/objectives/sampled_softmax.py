@@ -9,51 +9,29 @@ the query does not count again. The sum is estimated without bias.
 
 import tensorflow as tf
 
-from quatre_tf.model import KGEModel
-from quatre_tf.objectives.objective import Objective
-from quatre_tf.objectives.query_objective import QueryBatch, SoftmaxOptions
-from quatre_tf.objectives.sampled_candidates import (
-    Candidates,
-    ScoreGradients,
-    Scores,
-    sampled_objective,
-)
+from quatre_tf.objectives.sampled_candidates import ScoreGradients, Scores
 from quatre_tf.objectives.softmax_gradient import softmax_gradient
 
 
-def sampled_softmax_objective(
-    model: KGEModel,
-    batch: QueryBatch,
-    candidates: Candidates,
-    options: SoftmaxOptions,
-    *,
-    num_targets: float | tf.Tensor,
-) -> Objective:
-    """Returns an estimate of the 1-vs-all objective on `batch` and its gradient.
+def cross_entropy(scores: Scores, num_entities: int) -> ScoreGradients:
+    """Returns an estimate of the 1-vs-all loss and its gradient; with all entities it is exact.
 
     Args:
-        model: The model; all its tables are trained.
-        batch: The queries of this replica.
-        candidates: The sampled entities. With all entities the objective is exact.
-        options: Weights and precision.
-        num_targets: As for `candidate_softmax_objective`.
+        scores: The scores of targets and candidates.
+        num_entities: How many entities the candidates are a sample of.
     """
-    raised = tf.math.log(model.num_entities / tf.cast(tf.size(candidates.entities), tf.float32))
-
-    def cross_entropy(scores: Scores) -> ScoreGradients:
-        of_targets = _segment_log_sum(scores.targets, scores.rows)
-        gradient, normalizers = softmax_gradient(
-            scores.candidates, raised, of_targets, of_targets, scores.weights
-        )
-        probabilities = tf.exp(scores.targets - tf.gather(normalizers, scores.rows))
-        loss = tf.reduce_sum(scores.weights * normalizers)
-        return ScoreGradients(
-            loss=loss - scores.scale * tf.reduce_sum(scores.targets),
-            candidates=gradient,
-            targets=tf.gather(scores.weights, scores.rows) * probabilities - scores.scale,
-        )
-
-    return sampled_objective(model, batch, candidates, options, num_targets, cross_entropy)
+    raised = tf.math.log(num_entities / tf.cast(tf.shape(scores.candidates)[1], tf.float32))
+    of_targets = _segment_log_sum(scores.targets, scores.rows)
+    gradient, normalizers = softmax_gradient(
+        scores.candidates, raised, of_targets, of_targets, scores.weights
+    )
+    probabilities = tf.exp(scores.targets - tf.gather(normalizers, scores.rows))
+    loss = tf.reduce_sum(scores.weights * normalizers)
+    return ScoreGradients(
+        loss=loss - scores.scale * tf.reduce_sum(scores.targets),
+        candidates=gradient,
+        targets=tf.gather(scores.weights, scores.rows) * probabilities - scores.scale,
+    )
 
 
 def _segment_log_sum(values: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:

@@ -11,35 +11,14 @@ are drawn for each triple; here the queries of a batch share them.
 
 import tensorflow as tf
 
-from quatre_tf.model import KGEModel
-from quatre_tf.objectives.objective import Objective
-from quatre_tf.objectives.query_objective import QueryBatch, SoftmaxOptions
-from quatre_tf.objectives.sampled_candidates import (
-    Candidates,
-    ScoreGradients,
-    Scores,
-    sampled_objective,
-)
+from quatre_tf.objectives.sampled_candidates import ScoreGradients, Scores
 
 
-def self_adversarial_objective(
-    model: KGEModel,
-    batch: QueryBatch,
-    candidates: Candidates,
-    options: SoftmaxOptions,
-    *,
-    num_targets: float | tf.Tensor,
-    margin: float,
-    temperature: float,
-) -> Objective:
-    """Returns the self-adversarial objective on `batch` and its gradient.
+def self_adversarial(scores: Scores, margin: float, temperature: float) -> ScoreGradients:
+    """Returns the self-adversarial loss and its gradient.
 
     Args:
-        model: The model; all its tables are trained.
-        batch: The queries of this replica.
-        candidates: The sampled entities, the negatives of every query.
-        options: Weights and precision.
-        num_targets: As for `candidate_softmax_objective`.
+        scores: The scores of targets and candidates, the negatives of every query.
         margin: gamma: scores above its negative count as true.
         temperature: alpha, above 0: how much hard negatives weigh more than others.
 
@@ -47,19 +26,15 @@ def self_adversarial_objective(
         - Sun et al., RotatE: Knowledge Graph Embedding by Relational Rotation in Complex Space,
           ICLR 2019
     """
-
-    def self_adversarial(scores: Scores) -> ScoreGradients:
-        raised = -(margin + scores.targets)
-        loss, gradient = _negatives(
-            scores.candidates, scores.weights, tf.constant(margin), tf.constant(temperature)
-        )
-        return ScoreGradients(
-            loss=scores.scale * tf.reduce_sum(tf.math.softplus(raised)) + loss,
-            candidates=gradient,
-            targets=-scores.scale * tf.sigmoid(raised),
-        )
-
-    return sampled_objective(model, batch, candidates, options, num_targets, self_adversarial)
+    raised = -(margin + scores.targets)
+    loss, gradient = _negatives(
+        scores.candidates, scores.weights, tf.constant(margin), tf.constant(temperature)
+    )
+    return ScoreGradients(
+        loss=scores.scale * tf.reduce_sum(tf.math.softplus(raised)) + loss,
+        candidates=gradient,
+        targets=-scores.scale * tf.sigmoid(raised),
+    )
 
 
 @tf.function(jit_compile=True, autograph=False)

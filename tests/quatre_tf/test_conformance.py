@@ -1,5 +1,6 @@
 """What every score function must do. A new one is declared in `tests/systems.py`, nothing else."""
 
+import functools
 import json
 
 import keras
@@ -15,10 +16,10 @@ from quatre_tf.layers import embedding
 from quatre_tf.layers.registry import SCORE_FUNCTIONS
 from quatre_tf.objectives.candidate_softmax import candidate_softmax_objective
 from quatre_tf.objectives.query_objective import QueryBatch, SoftmaxOptions
-from quatre_tf.objectives.sampled_candidates import Candidates
+from quatre_tf.objectives.sampled_candidates import sampled_objective
 from quatre_tf.objectives.sampled_logistic import SampledBatch, sampled_logistic_objective
-from quatre_tf.objectives.sampled_softmax import sampled_softmax_objective
-from quatre_tf.objectives.self_adversarial import self_adversarial_objective
+from quatre_tf.objectives.sampled_softmax import cross_entropy
+from quatre_tf.objectives.self_adversarial import self_adversarial
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.tiles import top_k
 from quatre_tf.runs.best_model import load_model, save_best
@@ -203,7 +204,8 @@ def check_gradients(model, objective, loss):
 
 def query_batch():
     columns = {name: tf.constant(column) for name, column in QUERIES.items()}
-    return QueryBatch(**columns, seed=tf.constant([1, 2], tf.int64))
+    sample = {"candidates": tf.constant(CANDIDATES), "hits": tf.constant(HITS)}
+    return QueryBatch(**columns, seed=tf.constant([1, 2], tf.int64), **sample)
 
 
 # Blocks of pairs have their compiled gradients in tests/quatre_tf/layers/test_pointwise.py, and
@@ -224,23 +226,16 @@ def test_gradients_of_the_softmax_objectives(case, reciprocal, request):
         return
     objective = candidate_softmax_objective(model, batch, SoftmaxOptions(), num_targets=1)
     check_gradients(model, objective, lambda t: query_loss(case, t, reciprocal, None))
-    candidates = Candidates(tf.constant(CANDIDATES), tf.constant(HITS))
-    objective = sampled_softmax_objective(model, batch, candidates, SoftmaxOptions(), num_targets=1)
+    loss = functools.partial(cross_entropy, num_entities=ENTITIES)
+    objective = sampled_objective(model, batch, SoftmaxOptions(), num_targets=1, loss=loss)
     check_gradients(model, objective, lambda t: query_loss(case, t, reciprocal, CANDIDATES))
 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_gradients_of_the_self_adversarial_objective(case):
-    model, candidates = make(case, True), Candidates(tf.constant(CANDIDATES), tf.constant(HITS))
-    objective = self_adversarial_objective(
-        model,
-        query_batch(),
-        candidates,
-        SoftmaxOptions(),
-        num_targets=1,
-        margin=MARGIN,
-        temperature=TEMPERATURE,
-    )
+    model = make(case, True)
+    loss = functools.partial(self_adversarial, margin=MARGIN, temperature=TEMPERATURE)
+    objective = sampled_objective(model, query_batch(), SoftmaxOptions(), num_targets=1, loss=loss)
     start = model.tables()
     check_gradients(model, objective, lambda t: adversarial_loss(case, t, True, start))
 
@@ -319,7 +314,7 @@ def test_two_replicas_train_as_one(case, strategy):
     with strategy.scope():
         model = make(case, True)
     parts = [
-        QueryBatch(*(column[:1] for column in batch[:-1]), batch.seed),
+        QueryBatch(*(column[:1] for column in batch[:5]), batch.seed),
         QueryBatch(
             *(column[1:] for column in batch[:3]), batch.rows[1:] - 1, batch.targets[1:], batch.seed
         ),

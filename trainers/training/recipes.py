@@ -15,13 +15,13 @@ from quatre_tf.model import KGEModel
 from quatre_tf.objectives.candidate_softmax import candidate_softmax_objective
 from quatre_tf.objectives.objective import Objective
 from quatre_tf.objectives.query_objective import QueryBatch, SoftmaxOptions
-from quatre_tf.objectives.sampled_candidates import Candidates
+from quatre_tf.objectives.sampled_candidates import sampled_objective
 from quatre_tf.objectives.sampled_logistic import (
     SampledBatch,
     sampled_logistic_objective,
 )
-from quatre_tf.objectives.sampled_softmax import sampled_softmax_objective
-from quatre_tf.objectives.self_adversarial import self_adversarial_objective
+from quatre_tf.objectives.sampled_softmax import cross_entropy
+from quatre_tf.objectives.self_adversarial import self_adversarial
 from trainers.training.config import TrainConfig
 
 _QUERIES_PER_STEP = 1000
@@ -83,14 +83,18 @@ class QueryRecipe:
             relation_prediction=config.relation_prediction,
             compute_dtype=tf.as_dtype(config.compute_dtype),
         )
-        self._objective: Callable[..., Objective] = _OBJECTIVES[config.recipe]
-        if config.recipe == "self_adversarial":
-            given = {"margin": config.margin, "temperature": config.temperature}
-            self._objective = functools.partial(self._objective, **given)
+        self._objective: Callable[..., Objective] = candidate_softmax_objective
         self._num_candidates, candidates = 0, f"{graph.num_entities:,}"
         if config.recipe != "strong":
             self._num_candidates = min(config.num_candidates, graph.num_entities)
             candidates = f"{self._num_candidates:,} sampled"
+            losses = {
+                "sampled": functools.partial(cross_entropy, num_entities=graph.num_entities),
+                "self_adversarial": functools.partial(
+                    self_adversarial, margin=config.margin, temperature=config.temperature
+                ),
+            }
+            self._objective = functools.partial(sampled_objective, loss=losses[config.recipe])
         self.steps_per_epoch = config.steps_per_epoch or len(self._queries) // self._batch_size
         self._targets_per_step = len(self._queries.targets) / len(self._queries) * self._batch_size
         # Each triple is a target twice, as a tail and as a head.
@@ -108,15 +112,8 @@ class QueryRecipe:
 
     def objective(self, model: KGEModel, batch: dict[str, tf.Tensor]) -> Objective:
         """Returns the objective of a replica's batch; they add up over the replicas."""
-        queries, sample = dict(batch), []
-        if self._num_candidates:
-            sample = [Candidates(queries.pop("candidates"), queries.pop("hits"))]
         return self._objective(
-            model,
-            QueryBatch(**queries),
-            *sample,
-            self._options,
-            num_targets=self._targets_per_step,
+            model, QueryBatch(**batch), self._options, num_targets=self._targets_per_step
         )
 
 
@@ -128,13 +125,8 @@ def _check_enough(batch_size: int, num_replicas: int) -> None:
         )
 
 
-_OBJECTIVES: dict[str, Callable[..., Objective]] = {
-    "strong": candidate_softmax_objective,
-    "sampled": sampled_softmax_objective,
-    "self_adversarial": self_adversarial_objective,
-}
 Recipe = PaperRecipe | QueryRecipe
 RECIPES: dict[str, Callable[[TrainConfig, Graph, int], Recipe]] = {
     "paper": PaperRecipe,
-    **dict.fromkeys(_OBJECTIVES, QueryRecipe),
+    **dict.fromkeys(("strong", "sampled", "self_adversarial"), QueryRecipe),
 }
