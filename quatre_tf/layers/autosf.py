@@ -73,12 +73,8 @@ class AutoSF(ScoreFunction):
             blocks[place] = blocks[place] + (product if term[2] > 0 else -product)
         return tf.concat(blocks, axis=-1)
 
-    def get_config(self) -> dict:
-        """Returns the constructor's arguments."""
-        return {**super().get_config(), "structure": [list(term) for term in self.structure]}
 
-
-def _terms(structure: Any) -> list[tuple[int, int, int]]:
+def _terms(structure: Any) -> list[list[int]]:
     terms = STRUCTURES.get(structure, []) if isinstance(structure, str) else structure
     blocks = range(1, _BLOCKS + 1)
     valid = bool(terms) and all(
@@ -93,4 +89,4 @@ def _terms(structure: Any) -> list[tuple[int, int, int]]:
             f"block, signed relation block) with blocks 1 to {_BLOCKS}. "
             f"{describe('structure', structure)}"
         )
-    return [(term[0], term[1], term[2]) for term in terms]
+    return [list(term) for term in terms]

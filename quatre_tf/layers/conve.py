@@ -157,16 +157,6 @@ class ConvE(ScoreFunction):
         features = tf.nn.relu(hidden)
         return tf.concat([features, tf.ones_like(features[:, :1])], axis=-1), normalize.statistics
 
-    def get_config(self) -> dict:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "num_filters": self.num_filters,
-            "input_dropout": self.input_dropout,
-            "feature_map_dropout": self.feature_map_dropout,
-            "hidden_dropout": self.hidden_dropout,
-        }
-
 
 def _scale_and_offset(name: str, size: int) -> dict[str, tuple[int, ...]]:
     return {f"{name}_weight": (size,), f"{name}_bias": (size,)}

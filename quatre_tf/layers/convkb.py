@@ -125,7 +125,3 @@ class ConvKB(PointwiseScore):
             tf.nn.relu(tf.linalg.matmul(kernel, inputs)), [weights.shape[-1], shape[0] * shape[1]]
         )
         return tf.reshape(tf.linalg.matvec(maps, _first(weights), transpose_a=True), shape[:2])
-
-    def get_config(self) -> dict:
-        """Returns the constructor's arguments."""
-        return {**super().get_config(), "num_filters": self.num_filters}

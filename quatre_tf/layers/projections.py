@@ -59,10 +59,6 @@ class TransR(ProjectedScore):
         points = tf.linalg.matvec(matrices, rows, transpose_a=True) + sign * relations
         return tf.concat([points, folded[:, self.relation_dim :]], axis=-1)
 
-    def get_config(self) -> dict:
-        """Returns the constructor's arguments."""
-        return {**super().get_config(), "relation_dim": self.relation_dim}
-
 
 @keras.saving.register_keras_serializable("quatre_tf")
 class STransE(ProjectedScore):
@@ -123,7 +119,3 @@ class STransE(ProjectedScore):
         points = tf.linalg.matvec(given, rows, transpose_a=True) + relations
         matrices = tf.reshape(wanted, [-1, self.embedding_dim**2])
         return tf.concat([points, matrices, numbers], axis=-1)
-
-    def get_config(self) -> dict:
-        """Returns the constructor's arguments."""
-        return {**super().get_config(), "norm": self.norm}

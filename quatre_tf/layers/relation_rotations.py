@@ -92,11 +92,3 @@ class RelationRotations(ScoreFunction):
     def head_queries(self, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
         """Returns `t ⊗ conj(w_r)`."""
         return as_rows(hamilton_product(as_quaternions(tails), conjugate(as_quaternions(folded))))
-
-    def get_config(self) -> dict:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "variant": self.variant,
-            "normalize_relations": self.normalize_relations,
-        }

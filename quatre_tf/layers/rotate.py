@@ -57,7 +57,3 @@ class RotatE(ScoreFunction):
         """Returns `t e^(-i phase)`."""
         real, imaginary = tf.split(folded, 2, axis=-1)
         return multiply(tails, tf.concat([real, -imaginary], axis=-1))
-
-    def get_config(self) -> dict:
-        """Returns the constructor's arguments."""
-        return {**super().get_config(), "norm": self.norm}

@@ -1,6 +1,7 @@
 """Base class of score functions: relation tables, and pure functions that make queries."""
 
 import functools
+import inspect
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -280,8 +281,11 @@ class ScoreFunction(keras.layers.Layer):
         return (*input_shape, self.fold([tf.zeros([1, width]) for width in widths]).shape[-1])
 
     def get_config(self) -> dict:
-        """Returns the constructor's arguments."""
+        """Returns the constructor's arguments: those that are attributes of the same name."""
+        classes: Any = type(self).__mro__[: type(self).__mro__.index(ScoreFunction)]
+        own = [name for cls in classes for name in inspect.signature(cls.__init__).parameters]
         return {
+            **{name: getattr(self, name) for name in own if hasattr(self, name)},
             **super().get_config(),
             "num_relations": self.num_relations,
             "embedding_dim": self.embedding_dim,

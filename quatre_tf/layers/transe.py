@@ -38,7 +38,3 @@ class TransE(ScoreFunction):
     def head_queries(self, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
         """Returns `t - r`."""
         return tails - folded
-
-    def get_config(self) -> dict:
-        """Returns the constructor's arguments."""
-        return {**super().get_config(), "norm": self.norm}
