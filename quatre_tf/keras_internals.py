@@ -4,13 +4,15 @@ If a new Keras changes them, see tests/quatre_tf/test_keras_internals.py.
 """
 
 from collections.abc import MutableMapping
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import tensorflow as tf
 
 # What a layer reads its weights from, and writes them to.
 Store: TypeAlias = MutableMapping[str, Any]
 Gradient: TypeAlias = "tf.Tensor | tf.IndexedSlices"
+# What Adagrad (the first) and Adam remember of variables, and where they keep it.
+_SLOTS = {"accumulator": "_accumulators", "momentum": "_momentums", "velocity": "_velocities"}
 
 
 def unread(store: Store, name: str) -> Any:
@@ -39,8 +41,6 @@ class SummedGradients(tf.keras.optimizers.Optimizer):
     gradient at a time. A global norm needs all gradients, summed.
     """
 
-    _slot_lists: ClassVar[dict[str, str]] = {}
-
     def transform_summed(self, gradients: list[Gradient]) -> list[Gradient]:
         """Returns the gradients to apply, of all variables, for their sums over the replicas."""
         raise NotImplementedError
@@ -48,7 +48,11 @@ class SummedGradients(tf.keras.optimizers.Optimizer):
     def slots(self, variable: Any) -> dict[str, tf.Variable]:
         """Returns what the optimizer remembers of a variable, by name, in the variable's shape."""
         index = self._get_variable_index(variable)
-        return {name: getattr(self, slots)[index].value for name, slots in self._slot_lists.items()}
+        return {
+            name: getattr(self, slots)[index].value
+            for name, slots in _SLOTS.items()
+            if hasattr(self, slots)
+        }
 
     def built_variable(self, variable: Any) -> Any:
         """Returns the variable that `build` was given, of which this one may be a replica."""
@@ -64,15 +68,3 @@ class SummedGradients(tf.keras.optimizers.Optimizer):
             grads_and_vars = super()._all_reduce_sum_gradients(grads_and_vars)
         summed, variables = zip(*grads_and_vars, strict=True)
         return list(zip(self.transform_summed(list(summed)), variables, strict=True))
-
-
-class SummedGradientsAdagrad(SummedGradients, tf.keras.optimizers.Adagrad):
-    """`keras.optimizers.Adagrad` with the hook; a variable has one slot, `accumulator`."""
-
-    _slot_lists: ClassVar[dict[str, str]] = {"accumulator": "_accumulators"}
-
-
-class SummedGradientsAdam(SummedGradients, tf.keras.optimizers.Adam):
-    """`keras.optimizers.Adam` with the hook; a variable has the slots `momentum`, `velocity`."""
-
-    _slot_lists: ClassVar[dict[str, str]] = {"momentum": "_momentums", "velocity": "_velocities"}

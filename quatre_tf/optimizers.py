@@ -6,12 +6,7 @@ import keras
 import tensorflow as tf
 
 from quatre_tf import poincare
-from quatre_tf.keras_internals import (
-    Gradient,
-    SummedGradients,
-    SummedGradientsAdagrad,
-    SummedGradientsAdam,
-)
+from quatre_tf.keras_internals import Gradient, SummedGradients
 from quatre_tf.sparse_rows import sum_duplicates
 
 # Points near the edge of a ball keep their distance from it.
@@ -64,7 +59,8 @@ class SparseOptimizer(SummedGradients):
         self, variable: tf.Variable, ids: tf.Tensor, gradient: tf.Tensor, learning_rate: tf.Tensor
     ) -> None:
         """Updates the distinct rows `ids` `[k]` for their gradient `[k, width]`."""
-        raise NotImplementedError
+        steps = self.steps(variable, ids, (gradient, tf.square(gradient)), learning_rate)
+        tf.raw_ops.ResourceScatterSub(resource=variable.handle, indices=ids, updates=steps)
 
     def steps(
         self,
@@ -124,7 +120,7 @@ class SparseOptimizer(SummedGradients):
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
-class SparseAdagrad(SparseOptimizer, SummedGradientsAdagrad):
+class SparseAdagrad(SparseOptimizer, keras.optimizers.Adagrad):
     """Adagrad for sparse gradients (`SparseOptimizer`).
 
     `accumulator += g^2; variable -= learning_rate * g / (sqrt(accumulator) + epsilon)`
@@ -200,7 +196,7 @@ class SparseAdagrad(SparseOptimizer, SummedGradientsAdagrad):
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
-class SparseAdam(SparseOptimizer, SummedGradientsAdam):
+class SparseAdam(SparseOptimizer, keras.optimizers.Adam):
     """Adam for sparse gradients (`SparseOptimizer`), in the lazy form.
 
     `m += (1 - beta_1) (g - m); v += (1 - beta_2) (g^2 - v);`
@@ -243,13 +239,6 @@ class SparseAdam(SparseOptimizer, SummedGradientsAdam):
         )
         if self.amsgrad:
             raise ValueError("SparseAdam has no AMSGrad. Expected amsgrad=False. Received: True.")
-
-    def update_rows(
-        self, variable: tf.Variable, ids: tf.Tensor, gradient: tf.Tensor, learning_rate: tf.Tensor
-    ) -> None:
-        """Updates rows and their moments."""
-        steps = self.steps(variable, ids, (gradient, tf.square(gradient)), learning_rate)
-        tf.raw_ops.ResourceScatterSub(resource=variable.handle, indices=ids, updates=steps)
 
     def steps(
         self,

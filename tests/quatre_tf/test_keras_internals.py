@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf.keras_internals import SummedGradientsAdagrad, unread
+from quatre_tf.keras_internals import SummedGradients, unread
 
 REMEDY = "Keras changed a private method: see the docstring of this file."
 
@@ -37,7 +37,7 @@ def test_a_stored_weight_is_not_read_before_it_is_sliced(tmp_path):
     assert isinstance(read[0], h5py.Dataset), REMEDY
 
 
-class Recording(SummedGradientsAdagrad):
+class Recording(SummedGradients, keras.optimizers.Adagrad):
     """Notes what the hook gets, and halves it."""
 
     def __init__(self, **options):
