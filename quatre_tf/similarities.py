@@ -66,11 +66,12 @@ class Similarity(abc.ABC):
         """Returns `tile` by standard operations only, for models that are served."""
         return self.tile(rows, queries)
 
-    @abc.abstractmethod
     def tile_gradients(
         self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the gradients of rows and of queries, given the gradient of their scores.
+
+        By default those of automatic differentiation of `tile`.
 
         Args:
             rows: `[num_rows, width]`.
@@ -78,6 +79,11 @@ class Similarity(abc.ABC):
             scores: `[num_rows, batch]`, their `tile`.
             upstream: `[num_rows, batch]`, its gradient.
         """
+        del scores
+        with tf.GradientTape() as tape:
+            tape.watch([rows, queries])
+            tile = self.tile(rows, queries)
+        return tape.gradient(tile, [rows, queries], tf.cast(upstream, self.dtype))
 
 
 class Dot(Similarity):
@@ -92,16 +98,6 @@ class Dot(Similarity):
     def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
         """Returns one matrix product."""
         return products(rows, queries)
-
-    def tile_gradients(
-        self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns two matrix products."""
-        del scores
-        return (
-            tf.linalg.matmul(upstream, queries),
-            tf.linalg.matmul(upstream, rows, transpose_a=True),
-        )
 
 
 class Euclidean(Similarity):
@@ -244,10 +240,6 @@ class Separable(Similarity):
     def term(self, *differences: tf.Tensor) -> tf.Tensor:
         """Returns the term of components whose parts differ by tensors of one shape."""
 
-    @abc.abstractmethod
-    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """Returns the derivative of `term` by each difference."""
-
     def pairs(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Returns minus the sum of the terms."""
         return -sum_components(self.term(*tf.split(queries - rows, self.parts, axis=-1)))
@@ -279,13 +271,16 @@ class Separable(Similarity):
     def tile_gradients(
         self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns sums of the slopes by the upstream gradient."""
+        """Returns sums of the derivatives of `term`, by the upstream gradient."""
         del scores
         rows_by_component, queries_by_component = map(self._by_component, (rows, queries))
 
         def of_component(component: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             differences = self._differences(rows_by_component, queries_by_component, component)
-            weighted = [upstream * slope for slope in self.slopes(*differences)]
+            with tf.GradientTape() as tape:
+                tape.watch(differences)
+                terms = self.term(*differences)
+            weighted = tape.gradient(terms, differences, output_gradients=upstream)
             return (
                 tf.stack([tf.reduce_sum(part, axis=1) for part in weighted]),
                 tf.stack([-tf.reduce_sum(part, axis=0) for part in weighted]),
@@ -322,10 +317,6 @@ class Manhattan(Separable):
         """Returns `|x|`."""
         return tf.abs(differences[0])
 
-    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """Returns the sign of x."""
-        return (tf.sign(differences[0]),)
-
 
 class ComplexModulus(Separable):
     """The negative sum of the moduli of complex differences; rows are `[real | imaginary]`."""
@@ -336,11 +327,6 @@ class ComplexModulus(Separable):
         """Returns `|x + iy|`."""
         real, imaginary = differences
         return root(tf.square(real) + tf.square(imaginary))
-
-    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """Returns `x / |x + iy|` and `y / |x + iy|`, 0 at the origin."""
-        scale = tf.math.rsqrt(tf.maximum(tf.add_n([tf.square(d) for d in differences]), _TINY))
-        return tuple(difference * scale for difference in differences)
 
 
 DOT = Dot()

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from quatre_tf import poincare
 from quatre_tf.layers.pointwise import Pointwise, PointwiseScore
-from quatre_tf.similarities import products, root
+from quatre_tf.similarities import Similarity, products, root
 
 
 class PoincareDistances(Pointwise):
@@ -27,15 +27,8 @@ class PoincareDistances(Pointwise):
         functions = (_scores_of_tails.python_function, _scores_of_heads.python_function)
         return self._tile(rows, queries, *functions)
 
-    def tile_gradients(
-        self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns the gradients by automatic differentiation of the tile."""
-        del scores
-        with tf.GradientTape() as tape:
-            tape.watch([rows, queries])
-            tile = self.tile(rows, queries)
-        return tape.gradient(tile, [rows, queries], tf.cast(upstream, self.dtype))
+    # Of whole tiles: `Pointwise` goes pair by pair.
+    tile_gradients = Similarity.tile_gradients
 
     def _tile(self, rows: tf.Tensor, queries: tf.Tensor, of_tails: Any, of_heads: Any) -> tf.Tensor:
         is_head = queries[:, -1] > 0.5

@@ -17,10 +17,6 @@ class Torus(Separable):
         """Returns twice the distance to the nearest integer."""
         return 2.0 * tf.abs(_wrapped(differences[0]))
 
-    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """Returns 2 or -2, by the side of the nearest integer."""
-        return (2.0 * tf.sign(_wrapped(differences[0])),)
-
 
 class SquaredTorus(Separable):
     """`-4 sum delta^2` (TorusE, L2)."""
@@ -28,10 +24,6 @@ class SquaredTorus(Separable):
     def term(self, *differences: tf.Tensor) -> tf.Tensor:
         """Returns four times the squared distance to the nearest integer."""
         return 4.0 * tf.square(_wrapped(differences[0]))
-
-    def slopes(self, *differences: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        """Returns eight times the signed distance to the nearest integer."""
-        return (8.0 * _wrapped(differences[0]),)
 
 
 class ChordTorus(Similarity):
