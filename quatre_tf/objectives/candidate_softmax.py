@@ -20,10 +20,9 @@ from quatre_tf.objectives.query_objective import (
     QueryBatch,
     Ranking,
     SoftmaxOptions,
-    norm_weights,
     query_objective,
 )
-from quatre_tf.objectives.regularizers import NormWeights, weighted_norms
+from quatre_tf.objectives.regularizers import weighted_norms
 from quatre_tf.objectives.softmax_gradient import softmax_gradient
 from quatre_tf.similarities import Similarity
 from quatre_tf.sparse_rows import put_in_place
@@ -60,11 +59,13 @@ def candidate_softmax_objective(
         gradient = put_in_place(gradient, places, tf.cast(at_targets, gradient.dtype))
         query_gradient, table_gradient = scored.gradients(gradient)
         times_target = tf.math.bincount(batch.targets, minlength=table.shape[0])
+        table_weights = scale * tf.cast(times_target, tf.float32)
         regularization, table_gradient = _with_regularizers(
             table_gradient,
             tf.ensure_shape(table, [None, function.entity_width]),
             function.entity_components,
-            norm_weights(options, scale * tf.cast(times_target, tf.float32)),
+            options.n3 * table_weights,
+            options.dura * table_weights,
         )
         return Ranking(
             loss=tf.reduce_sum(weights * normalizers) - scale * tf.reduce_sum(target_scores),
@@ -155,12 +156,12 @@ def _dot_products(queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
 
 @tf.function(jit_compile=True, autograph=False)
 def _with_regularizers(
-    gradient: tf.Tensor, table: tf.Tensor, components: int, norms: NormWeights
+    gradient: tf.Tensor, table: tf.Tensor, components: int, cubed: tf.Tensor, squared: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the regularizers of the table's rows by weights, and the gradient with theirs.
 
     One pass over the table, which also widens the gradient: adding the part of each target to its
     row would go through the rows one by one.
     """
-    value, of_rows = weighted_norms(table, components, norms)
+    value, of_rows = weighted_norms(table, components, cubed, squared)
     return value, tf.cast(gradient, tf.float32) + of_rows

@@ -21,7 +21,7 @@ from quatre_tf.model import KGEModel
 from quatre_tf.objectives import compiled_queries
 from quatre_tf.objectives.objective import Objective
 from quatre_tf.objectives.opposite_queries import opposite_query_norms
-from quatre_tf.objectives.regularizers import NormWeights, weighted_norms
+from quatre_tf.objectives.regularizers import weighted_norms
 from quatre_tf.objectives.relation_prediction import predict_relations
 from quatre_tf.sparse_rows import add_in_place, sum_duplicates
 
@@ -69,11 +69,6 @@ class SoftmaxOptions(NamedTuple):
     opposite_dura: float = 0.0
     relation_prediction: float = 0.0
     compute_dtype: tf.DType = tf.float32
-
-
-def norm_weights(options: SoftmaxOptions, weights: tf.Tensor) -> NormWeights:
-    """Returns the weights of the norms of rows that weigh `[k]` or `[]` in the loss."""
-    return NormWeights(options.n3 * weights, options.dura * weights if options.dura else None)
 
 
 class Ranking(NamedTuple):
@@ -125,12 +120,14 @@ def query_objective(
     queries, encoder_gradients = function.encode_in_training(queries, batch.seed)
     ranking = rank(queries, weights)
 
-    regularization, (given_norms, query_norms) = _regularize(
-        (given, queries), function.entity_components, norm_weights(options, weights)
-    )
+    # N3 measures the factors of a score, entities and relations. DURA keeps a query and its answer
+    # close by the norms of entity and query.
+    components, squared = function.entity_components, options.dura * weights
+    regularization, given_norms = _compiled_norms(given, components, options.n3 * weights, squared)
     upstream = ranking.query_gradient
     if options.dura:
-        upstream += query_norms
+        value, gradient = _compiled_norms(queries, 1, tf.zeros_like(weights), squared)
+        regularization, upstream = regularization + value, upstream + gradient
     upstream, dense_gradients = encoder_gradients(upstream)
     given_gradient, folded_gradient = compiled_queries.query_gradients(
         function, given, folded, relations.index, relations.is_head, upstream
@@ -138,9 +135,7 @@ def query_objective(
     contributions = [*ranking.contributions, (batch.entities, given_gradient + given_norms)]
     if options.n3:
         of_relations = tf.math.unsorted_segment_sum(weights, relations.index, tf.shape(folded)[0])
-        value, gradient = weighted_norms(
-            folded, function.entity_components, NormWeights(options.n3 * of_relations, None)
-        )
+        value, gradient = weighted_norms(folded, components, options.n3 * of_relations, 0.0)
         regularization, folded_gradient = regularization + value, folded_gradient + gradient
     triples = batch.rows, relations.index, relations.is_head, batch.targets
     if options.opposite_dura:
@@ -210,20 +205,4 @@ def _add_up(
     return add_in_place(table, ids, rows)
 
 
-@tf.function(jit_compile=True, autograph=False)
-def _regularize(
-    rows: tuple[tf.Tensor, tf.Tensor], components: int, norms: NormWeights
-) -> tuple[tf.Tensor, tuple[tf.Tensor, tf.Tensor]]:
-    """Returns the regularizers of given entities and queries, and the gradients.
-
-    N3 measures the factors of a score, entities and relations. DURA keeps a query and its answer
-    close by the norms of entity and query.
-    """
-    given, queries = rows
-    value, given_gradient = weighted_norms(given, components, norms)
-    query_gradient = tf.zeros_like(queries)
-    if norms.squared is not None:
-        weights = tf.reshape(norms.squared, [-1, 1])
-        value += tf.reduce_sum(weights * tf.square(queries))
-        query_gradient = 2.0 * weights * queries
-    return value, (given_gradient, query_gradient)
+_compiled_norms = tf.function(weighted_norms, jit_compile=True, autograph=False)

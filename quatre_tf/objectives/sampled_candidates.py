@@ -17,7 +17,6 @@ from quatre_tf.objectives.query_objective import (
     QueryBatch,
     Ranking,
     SoftmaxOptions,
-    norm_weights,
     query_objective,
 )
 from quatre_tf.objectives.regularizers import weighted_norms
@@ -95,7 +94,7 @@ def sampled_objective(
         )
         query_gradient, candidate_gradient = scored.gradients(found.candidates)
         regularization, answer_gradient = weighted_norms(
-            answers, function.entity_components, norm_weights(options, scale)
+            answers, function.entity_components, options.n3 * scale, options.dura * scale
         )
         return Ranking(
             loss=found.loss,

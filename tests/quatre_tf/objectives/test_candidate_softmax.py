@@ -102,7 +102,7 @@ def test_bfloat16_products_are_close_and_the_gradient_stays_float32(rng):
 def test_one_trace_serves_every_weight(rng):
     """A search trains with many in one process."""
     model, batch = make(reciprocal=True), make_batch(rng)
-    compiled = (query_objective._regularize, candidate_softmax._with_regularizers)
+    compiled = (query_objective._compiled_norms, candidate_softmax._with_regularizers)
     counts = []
     for weight in (0.1, 0.2, 0.3):
         options = SoftmaxOptions(n3=weight, dura=2 * weight)
