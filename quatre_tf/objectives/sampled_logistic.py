@@ -86,12 +86,25 @@ def sampled_logistic_objective(
     unique_ids, index = tf.unique(entity_ids)
     num_triples = tf.cast(num_triples, rows.dtype)
     scale, l2_scale = 1.0 / num_triples, l2 / (num_triples * model.embedding_dim)
-    operands = _Operands(rows, folded, relations.index, batch, index, tf.size(unique_ids))
+    num_entities = tf.size(unique_ids)
     operation = compiled_operation(function, rows.dtype)
     if operation is None:
-        entities = _entity_part(function, operands, scale, l2_scale if l2 else None)
+        l2_if_any = l2_scale if l2 else None
+        entities = _entity_part(
+            function, rows, folded, relations.index, batch, index, num_entities, scale, l2_if_any
+        )
     else:
-        entities = _compiled_part(operation, operands, scale, l2_scale)
+        found = operation(
+            rows=rows,
+            rotations=folded,
+            relation_index=relations.index,
+            tail_corrupted=batch.tail_corrupted,
+            segments=index,
+            num_segments=num_entities,
+            scale=scale,
+            l2=l2_scale,
+        )
+        entities = _EntityPart(*found)
     folded_gradient = sum_rows(entities.folded_gradients, relations.index, tf.size(relations.ids))
     relation_gradients, dense_l2 = tape.gradient(
         [folded, weights_l2],
@@ -130,15 +143,6 @@ def _distinct_relations(relations: tf.Tensor, num_relations: int) -> _Relations:
     return _Relations(tf.pad(ids, [[0, slots - count]]), index, count)
 
 
-class _Operands(NamedTuple):
-    rows: tf.Tensor  # [occurrences, width], of `_occurring_entities`
-    folded: tf.Tensor  # [slots, folded width]
-    relation_index: tf.Tensor  # [batch]
-    batch: SampledBatch
-    segments: tf.Tensor  # [occurrences], which distinct entity each row is of
-    num_segments: tf.Tensor  # scalar
-
-
 class _EntityPart(NamedTuple):
     loss: tf.Tensor
     squares: tf.Tensor  # scalar, of the head and tail rows of all triples of the batch
@@ -174,28 +178,18 @@ def compiled_operation(
     return kernel.load()
 
 
-def _compiled_part(
-    operation: Callable[..., Any], operands: _Operands, scale: tf.Tensor, l2_scale: tf.Tensor
-) -> _EntityPart:
-    rows, folded, relation_index, batch, segments, num_segments = operands
-    found = operation(
-        rows=rows,
-        rotations=folded,
-        relation_index=relation_index,
-        tail_corrupted=batch.tail_corrupted,
-        segments=segments,
-        num_segments=num_segments,
-        scale=scale,
-        l2=l2_scale,
-    )
-    return _EntityPart(*found)
-
-
 def _entity_part(
-    function: ScoreFunction, operands: _Operands, scale: tf.Tensor, l2_scale: tf.Tensor | None
+    function: ScoreFunction,
+    rows: tf.Tensor,  # [occurrences, width], of `_occurring_entities`
+    folded: tf.Tensor,  # [slots, folded width]
+    relation_index: tf.Tensor,  # [batch]
+    batch: SampledBatch,
+    segments: tf.Tensor,  # [occurrences], which distinct entity each row is of
+    num_segments: tf.Tensor,  # scalar
+    scale: tf.Tensor,
+    l2_scale: tf.Tensor | None,
 ) -> _EntityPart:
     """Scores all candidates, and takes the gradient back to entities and relations."""
-    rows, folded, relation_index, batch, segments, num_segments = operands
     batch_size = tf.shape(batch.heads)[0]
     num_candidates = batch.corrupted.shape[1] + 1
     candidates = tf.reshape(rows[batch_size:], [-1, num_candidates, rows.shape[-1]])
