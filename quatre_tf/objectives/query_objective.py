@@ -146,16 +146,17 @@ def query_objective(
         regularization, folded_gradient = regularization + value, folded_gradient + gradient
     loss = ranking.loss
     if options.relation_prediction:
-        found = predict_relations(
+        value, found, gradient = predict_relations(
             function,
+            batch.entities,
             (given, folded),
             rows_of,
             triples,
             options.relation_prediction * scale,
             options.compute_dtype,
         )
-        contributions += [(batch.entities, found.given), found.targets]
-        loss, folded_gradient = loss + found.loss, folded_gradient + found.folded
+        contributions += found
+        loss, folded_gradient = loss + value, folded_gradient + gradient
     relation_gradients = tape.gradient(
         folded,
         relation_rows,

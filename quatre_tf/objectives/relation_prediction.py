@@ -10,7 +10,6 @@ was worth more than the task.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -20,34 +19,20 @@ from quatre_tf.objectives.softmax_gradient import softmax_gradient
 from quatre_tf.sparse_rows import sum_rows
 
 
-class RelationPrediction(NamedTuple):
-    """The weighted sum of cross-entropies, and its gradient.
-
-    Attributes:
-        loss: Scalar.
-        given: `[batch, width]`, the gradient of the given entities.
-        targets: Ids `[num_triples]` and gradient rows `[num_triples, width]` of the targets.
-        folded: `[num_folded, width]`, the gradient of the folded relations.
-    """
-
-    loss: tf.Tensor
-    given: tf.Tensor
-    targets: tuple[tf.Tensor, tf.Tensor]
-    folded: tf.Tensor
-
-
 def predict_relations(
     function: ScoreFunction,
+    entities: tf.Tensor,
     tables: tuple[tf.Tensor, tf.Tensor],
     rows_of: Callable[[tf.Tensor], tf.Tensor],
     triples: tuple[tf.Tensor, tf.Tensor, tf.Tensor | None, tf.Tensor],
     weight: tf.Tensor,
     compute_dtype: tf.DType,
-) -> RelationPrediction:
-    """Returns the relation prediction of all triples of a batch of queries.
+) -> tuple[tf.Tensor, list[tuple[tf.Tensor, tf.Tensor]], tf.Tensor]:
+    """Returns the weighted sum of cross-entropies of all triples of a batch, and its gradient.
 
     Args:
         function: The score function.
+        entities: `[batch]`, the given entities.
         tables: `(given, folded)`: the rows `[batch, width]` of the given entities, and all folded
             relations `[num_folded, width]`.
         rows_of: Returns the entity rows `[k, width]` of ids `[k]`.
@@ -56,6 +41,10 @@ def predict_relations(
             whether it asks for heads `[batch]`, None for no query; the entities `[num_triples]`.
         weight: Scalar, what the loss of each triple is multiplied by.
         compute_dtype: Of the matrix products.
+
+    Returns:
+        A scalar; pairs of entity ids `[k]` and gradient rows `[k, width]`; and the gradient of
+        `folded`.
 
     Raises:
         ValueError: The score function is not multilinear.
@@ -87,12 +76,12 @@ def predict_relations(
     # a relation that has the gradient as its folded row.
     head_gradient, tail_gradient = end_gradients(function, heads, tails, pair_gradient)
     given_gradient, target_gradient = _swap(head_gradient, tail_gradient, swapped)
-    return RelationPrediction(
-        loss=tf.reduce_sum(weights * (normalizers - wanted)),
-        given=sum_rows(given_gradient, rows, tf.shape(given)[0]),
-        targets=(targets, target_gradient[:num_triples]),
-        folded=tf.cast(tf.linalg.matmul(gradient, pairs, transpose_a=True), tf.float32),
-    )
+    contributions = [
+        (entities, sum_rows(given_gradient, rows, tf.shape(given)[0])),
+        (targets, target_gradient[:num_triples]),
+    ]
+    folded_gradient = tf.cast(tf.linalg.matmul(gradient, pairs, transpose_a=True), tf.float32)
+    return tf.reduce_sum(weights * (normalizers - wanted)), contributions, folded_gradient
 
 
 def _swap(
