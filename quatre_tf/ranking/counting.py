@@ -267,18 +267,15 @@ def _sweep(
             known = rank_targets.known_keys, rank_targets.known_lists
             scores = mask_members(scores, *known, tile, put)
 
-        def sum_all(threshold: tf.Tensor) -> tuple[tf.Tensor]:
-            return (sum_codes(scores, threshold),)
-
-        def sum_sets(threshold: tf.Tensor) -> tuple[tf.Tensor]:
+        def sum_sets(threshold: tf.Tensor) -> tf.Tensor:
             masks = member_masks(rank_targets.set_keys, lists, tile)
-            return (sum_members(encode(scores, threshold), masks, slots),)
+            return sum_members(encode(scores, threshold), masks, slots)
 
         def count_all() -> tf.Tensor:
-            return map_targets(sum_all, [thresholds], widths, num_results=1)[0]
+            return map_targets(functools.partial(sum_codes, scores), thresholds, widths)
 
         def count_sets() -> tf.Tensor:
-            return map_targets(sum_sets, [thresholds], widths, num_results=1)[0]
+            return map_targets(sum_sets, thresholds, widths)
 
         if may_have_sets:
             has_sets = tf.shape(rank_targets.set_lists)[0] > 0

@@ -193,41 +193,29 @@ def leading_widths(is_asked: tf.Tensor) -> tf.Tensor:
 
 
 def map_targets(
-    count: Callable[..., tuple[tf.Tensor, ...]],
-    given: list[tf.Tensor],
-    widths: tf.Tensor,
-    num_results: int,
-) -> list[tf.Tensor]:
+    count: Callable[[tf.Tensor], tf.Tensor], thresholds: tf.Tensor, widths: tf.Tensor
+) -> tf.Tensor:
     """Counts for the first targets of all queries, then for the second ones, and so on.
 
     Args:
-        count: Is given the d-th rows of `given`, each `[width]`, and returns int32 tensors
-            `[rows, columns]`, where `columns` is the width or a fraction of it.
-        given: `[depth, batch]` each.
+        count: Is given the d-th thresholds `[width]`, and returns int32 `[rows, width]`.
+        thresholds: `[depth, batch]`.
         widths: `[depth]`, of `leading_widths`.
-        num_results: How many tensors `count` returns.
 
     Returns:
-        These tensors, each for all targets, `[rows, depth, columns]` with `batch` columns or that
-        fraction of it; 0 beyond the width.
+        The counts for all targets, `[rows, depth, batch]`; 0 beyond the width.
     """
-    batch = tf.shape(given[0])[1]
+    batch = tf.shape(thresholds)[1]
 
-    def of_depth(arguments: tuple[tf.Tensor, ...]) -> list[tf.Tensor]:
-        *rows, width = arguments
-        found = count(*(row[:width] for row in rows))
-        sizes = [tf.shape(counts)[1] for counts in found]
-        # A replica may have no queries at all.
-        return [
-            tf.pad(counts, [[0, 0], [0, size * batch // tf.maximum(width, 1) - size]])
-            for counts, size in zip(found, sizes, strict=True)
-        ]
+    def of_depth(arguments: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
+        row, width = arguments
+        return tf.pad(count(row[:width]), [[0, 0], [0, batch - width]])
 
     # One after the other: each uses all cores.
-    found = tf.map_fn(
+    counts = tf.map_fn(
         of_depth,
-        (*given, widths),
+        (thresholds, widths),
         parallel_iterations=1,
-        fn_output_signature=[tf.TensorSpec([None, None], tf.int32)] * num_results,
+        fn_output_signature=tf.TensorSpec([None, None], tf.int32),
     )
-    return [tf.transpose(counts, [1, 0, 2]) for counts in found]
+    return tf.transpose(counts, [1, 0, 2])
