@@ -102,11 +102,11 @@ class Predictor:
         """Yields the answers to each question, best first, in the order of the questions.
 
         Yields:
-            Dictionaries with the name and label of the `entity` put in, `entity` and `label`; its
-            `score`, higher is more plausible; `probability`, as `PROBABILITIES` says, None where
-            the run cannot be calibrated; `known_from`, the first split that holds the completed
-            triple, None when the graph does not know it; and `because`, the known facts that are
-            most like the completed triple (`Explainer.explain`).
+            Dictionaries of `entity` and `label`, the name and label of the answer; `score`, higher
+            is more plausible; `probability`, as `PROBABILITIES` says, None where the run cannot be
+            calibrated; `known_from`, the first split that holds the completed triple, None when
+            the graph does not know it; and `because`, the known facts that are most like the
+            completed triple (`Explainer.explain`).
         """
         size = max(1, min(_BATCH, _BATCH_ANSWERS // self.options.top_k))
         rest = iter(questions)
