@@ -109,11 +109,11 @@ def _run_calls(trained: Any, folder: str) -> Iterator[tuple[int, dict[str, Calla
     """Yields the calls by name for each batch size."""
     import tensorflow as tf
 
-    from saved_models.scorer import build_scorer
+    from saved_models.scorer import Scorer
     from saved_models.versions import export_scorer
 
     graph, model = trained.graph, trained.model
-    path = export_scorer(build_scorer(model, graph), folder)
+    path = export_scorer(Scorer(model, graph), folder)
     predict = tf.saved_model.load(str(path)).signatures["predict_tails"]
     entities = tf.Variable(model.entities.embeddings.value)
     for batch in _BATCHES:

@@ -60,7 +60,7 @@ def main() -> None:
     from quatre_tf.runs.run import load_run
     from saved_models.calibrating import calibration_of, thresholds_of
     from saved_models.new_entities import add_entities
-    from saved_models.scorer import build_scorer
+    from saved_models.scorer import Scorer
     from saved_models.versions import export_scorer, exported_text
 
     trained = load_run(_RUN_DIR.value)
@@ -69,7 +69,7 @@ def main() -> None:
     calibrated, old = (calibration_of(trained), thresholds_of(trained)), trained.graph
     # Its table takes as much memory as the longer one.
     del trained
-    scorer = build_scorer(extended.model, extended.graph, *calibrated)
+    scorer = Scorer(extended.model, extended.graph, *calibrated)
     print("\n".join(map(printable, _describe(extended, old))))
     version = export_scorer(scorer, _OUTPUT.value, _VERSION.value)
     print(exported_text(version, extended.graph))

@@ -27,12 +27,12 @@ def main() -> None:
     import_tensorflow()
     from quatre_tf.runs.run import load_run
     from saved_models.calibrating import calibration_of, thresholds_of
-    from saved_models.scorer import build_scorer
+    from saved_models.scorer import Scorer
     from saved_models.versions import export_scorer, exported_text
 
     trained = load_run(_RUN_DIR.value)
     calibrated = calibration_of(trained), thresholds_of(trained)
-    scorer = build_scorer(trained.model, trained.graph, *calibrated)
+    scorer = Scorer(trained.model, trained.graph, *calibrated)
     version = export_scorer(scorer, _OUTPUT.value, _VERSION.value)
     print(exported_text(version, trained.graph))
 

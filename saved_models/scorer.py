@@ -10,7 +10,6 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.calibration import Curves
-from quatre_tf.data.candidate_sets import constraint
 from quatre_tf.data.graph import Graph
 from quatre_tf.layers.pointwise import EnumeratedHeads, enumerating_queries
 from quatre_tf.layers.score_function import Weights
@@ -21,7 +20,7 @@ from quatre_tf.ranking.tiles import CandidateTable, any_sizes, candidate_table, 
 from quatre_tf.sharded_rows import ShardedRows, shards_of
 from quatre_tf.similarities import Similarity
 from quatre_tf.validation import check_finite
-from saved_models.tables import AnswerTable, Names
+from saved_models.tables import AnswerTable, LineTable, NameTable
 
 Outputs = dict[str, tf.Tensor]
 
@@ -50,9 +49,7 @@ class Scorer(tf.Module):
     Args:
         model: The model. Its rows are copied, but for a table on parameter servers, which is saved
             from there; of its score function only pure functions are used.
-        names: Names and labels.
-        tails: What is known of the tails of (relation, head).
-        heads: What is known of the heads of (relation, tail).
+        graph: The graph that it was trained on; the filter holds all its known triples.
         calibration: Turns scores into probabilities; None: the logistic function does. In a
             reciprocal model a probability always belongs to the score of `score_triples`.
         thresholds: `[num_relations]` float32, the lowest score of a true triple of each relation;
@@ -65,9 +62,7 @@ class Scorer(tf.Module):
     def __init__(
         self,
         model: KGEModel,
-        names: Names,
-        tails: AnswerTable,
-        heads: AnswerTable,
+        graph: Graph,
         calibration: Curves | None = None,
         thresholds: np.ndarray | None = None,
     ):
@@ -98,7 +93,11 @@ class Scorer(tf.Module):
         if self._enumerates_heads:
             self._make_head_queries = enumerating_queries
             self._head_similarity = EnumeratedHeads(function, self._shared_weights)
-        self._names, self._tails, self._heads = names, tails, heads
+        self._entities = NameTable(graph.entities.names, "entities.txt")
+        self._relations = NameTable(graph.relations.names, "relations.txt")
+        labels = [graph.labels.get(name, "") for name in graph.entities.names]
+        self._labels = LineTable(labels, "labels.txt") if any(labels) else None
+        self._tails, self._heads = (AnswerTable(graph, side) for side in ("tail", "head"))
         # Slope and intercept of each relation; without a calibration, the plain logistic function.
         curves = (
             [[1.0, 0.0]] * model.num_relations if calibration is None else calibration.relations
@@ -195,7 +194,7 @@ class Scorer(tf.Module):
         )
         # From the last to the first, so that the first unknown name has the last word.
         for role, strings in reversed(names.items()):
-            table = self._names.relations if role == "relation" else self._names.entities
+            table = self._relations if role == "relation" else self._entities
             found = table.ids(strings)
             ids.insert(0, tf.maximum(found, 0))
             status = tf.where(found < 0, f"UNKNOWN_{role.upper()}", status)
@@ -253,9 +252,9 @@ class Scorer(tf.Module):
         scores = tf.cast(scores, tf.float32)
         exhausted = scores == -np.inf
         ids = tf.where(exhausted, -1, ids)
-        outputs = {"entities": self._names.entities.lines(ids), "scores": scores}
-        if self._names.labels is not None:
-            outputs["labels"] = self._names.labels.lines(ids)
+        outputs = {"entities": self._entities.lines(ids), "scores": scores}
+        if self._labels is not None:
+            outputs["labels"] = self._labels.lines(ids)
         flat = tf.reshape(tf.where(exhausted, 0.0, scores), [-1])
         count = tf.shape(scores)[1]
         relations = tf.repeat(relations, count)
@@ -304,39 +303,6 @@ class Scorer(tf.Module):
             parallel_iterations=1,
         )
         return _answer(status, rank=tf.cast(ranks, tf.float32))
-
-
-def build_scorer(
-    model: KGEModel,
-    graph: Graph,
-    calibration: Curves | None = None,
-    thresholds: np.ndarray | None = None,
-) -> Scorer:
-    """Returns the scorer of a trained model; its filter holds all known triples of the graph.
-
-    Args:
-        model: The model.
-        graph: The graph that it was trained on.
-        calibration: See `Scorer`.
-        thresholds: See `Scorer`.
-
-    Raises:
-        DataError: The model holds NaN or infinite values.
-    """
-    labels = [graph.labels.get(name, "") for name in graph.entities.names]
-    return Scorer(
-        model,
-        Names(graph.entities.names, graph.relations.names, labels if any(labels) else None),
-        _answer_table(graph, "tail"),
-        _answer_table(graph, "head"),
-        calibration,
-        thresholds,
-    )
-
-
-def _answer_table(graph: Graph, side: str) -> AnswerTable:
-    slot = constraint(graph, "train_type_constrained", side)
-    return AnswerTable(graph.index(side, "known"), slot, f"{side}s")
 
 
 def _answer(status: tf.Tensor, **outputs: tf.Tensor) -> Outputs:

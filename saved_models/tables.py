@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.data.candidate_sets import SlotEntities
-from quatre_tf.data.known_triples import KnownTriples
+from quatre_tf.data.candidate_sets import constraint
+from quatre_tf.data.graph import Graph
 from quatre_tf.data.vocabulary import Vocabulary
 from quatre_tf.ranking.entity_lists import Tile, keep_members, mask_members
 from saved_models.table_internals import AnonymousTable
@@ -75,43 +75,21 @@ class NameTable(LineTable):
         return self._ids.lookup(names)
 
 
-class Names(tf.Module):
-    """What entities and relations are called.
-
-    Args:
-        entities: Distinct names in id order.
-        relations: Distinct names in id order.
-        labels: Human labels of the entities in id order, "" where there is none; None: the data
-            set has no labels, and predictions no output for them.
-    """
-
-    def __init__(
-        self,
-        entities: Sequence[str] | np.ndarray,
-        relations: Sequence[str] | np.ndarray,
-        labels: Sequence[str] | None = None,
-    ):
-        super().__init__()
-        self.entities = NameTable(entities, "entities.txt")
-        self.relations = NameTable(relations, "relations.txt")
-        self.labels = LineTable(labels, "labels.txt") if labels is not None else None
-
-
 class AnswerTable(tf.Module):
     """Known answers and types of one side, as the sorted lists of `quatre_tf.ranking`.
 
     Args:
-        known: The known answers of each (relation, entity at the other side).
-        slot: The entities that train has in this slot of each relation.
-        name: Name of the variables.
+        graph: The graph.
+        side: `"head"` or `"tail"`: the place of the answers.
 
     Attributes:
         known_keys: Variable `[known]` int64, lists of known answers.
     """
 
-    def __init__(self, known: KnownTriples, slot: SlotEntities, name: str):
-        super().__init__(name=name)
-        self._num_entities = slot.num_entities
+    def __init__(self, graph: Graph, side: str):
+        super().__init__(name=f"{side}s")
+        known, slot = graph.index(side, "known"), constraint(graph, "train_type_constrained", side)
+        self._num_entities = graph.num_entities
         self._groups = tf.Variable(known.keys, trainable=False, name="groups")
         self.known_keys = tf.Variable(known.list_keys, trainable=False, name="known_keys")
         self._slot_keys = tf.Variable(slot.keys, trainable=False, name="slot_keys")

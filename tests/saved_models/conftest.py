@@ -3,7 +3,7 @@ import pytest
 
 from quatre_tf import Graph, QuatRE
 from quatre_tf.ranking import tiles
-from saved_models.scorer import build_scorer
+from saved_models.scorer import Scorer
 from saved_models.versions import export_scorer
 from tests.serving import load_python, load_session
 
@@ -53,7 +53,7 @@ def model(graph):
 
 @pytest.fixture(scope="session")
 def scorer(model, graph):
-    return build_scorer(model, graph)
+    return Scorer(model, graph)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import pytest
 from quatre_tf import Graph, KGEModel, Run, Vocabulary, from_tables
 from quatre_tf.errors import DataError
 from saved_models.new_entities import add_entities
-from saved_models.scorer import build_scorer
+from saved_models.scorer import Scorer
 from saved_models.versions import export_scorer
 from tests import systems
 from tests.serving import load_session
@@ -44,7 +44,7 @@ def test_served_scores_and_ranks(case, tmp_path):
     names = {kind: [f"{kind}{i:02}" for i in range(size)] for kind, size in sizes.items()}
     entities, relations = (Vocabulary(names[kind], kind) for kind in names)
     graph = Graph("example", entities, relations, *[triples.T.astype(np.int32)] * 3)
-    path = export_scorer(build_scorer(model, graph), tmp_path)
+    path = export_scorer(Scorer(model, graph), tmp_path)
     columns = zip((entities, relations, entities), triples, strict=True)
     head, relation, tail = (vocabulary.names[ids] for vocabulary, ids in columns)
     tolerance = {"rtol": case.tolerance, "atol": case.tolerance}

@@ -10,7 +10,7 @@ from datasets import catalog
 from quatre_tf import Evaluator, Graph, QuatRE
 from quatre_tf.calibration import Curves
 from quatre_tf.errors import DataError
-from saved_models.scorer import build_scorer
+from saved_models.scorer import Scorer
 from tests import reference
 from tests.serving import signatures_of
 
@@ -213,7 +213,7 @@ def whole_numbers():
     rng = np.random.default_rng(0)
     for table in model.trainable_variables:
         table.assign(rng.integers(-4, 5, table.shape))
-    return model, graph, build_scorer(model, graph)
+    return model, graph, Scorer(model, graph)
 
 
 @pytest.mark.parametrize(("split", "size"), [("test", 7), ("train", 601)])
@@ -238,7 +238,7 @@ def test_ranks_are_those_of_an_evaluation(whole_numbers, split, size):
 def test_calibrated_probabilities(model, graph, truth):
     relations = np.array([[0.5, -1.0], [2.0, 0.25], [1.0, 3.0]])
     curves = Curves(overall=relations[0], relations=relations)
-    scorer = build_scorer(model, graph, curves)
+    scorer = Scorer(model, graph, curves)
     answer = scorer.score_triples(**truth.names(truth.triples))
     slopes, intercepts = relations[truth.triples[:, 1]].T
     logits = slopes * truth.scores[tuple(truth.triples.T)] + intercepts
@@ -258,7 +258,7 @@ def test_classes(model, graph, truth):
     # Relation 0 splits its triples; of the others, all are true, and none.
     thresholds = np.array([np.median(scores[relations == 0]), -1e9, 1e9], np.float32)
     assert set(relations) == {0, 1, 2}
-    scorer = build_scorer(model, graph, thresholds=thresholds)
+    scorer = Scorer(model, graph, thresholds=thresholds)
     answer = scorer.classify_triples(**truth.names(truth.triples))
     np.testing.assert_array_equal(answer["threshold"], thresholds[relations])
     np.testing.assert_allclose(answer["score"], scores, rtol=1e-4, atol=1e-4)
@@ -266,13 +266,13 @@ def test_classes(model, graph, truth):
     expected = scores >= thresholds[relations]
     assert set(expected[is_clear & (relations == 0)]) == {False, True}
     np.testing.assert_array_equal(answer["is_true"].numpy()[is_clear], expected[is_clear])
-    plain = build_scorer(model, graph)
+    plain = Scorer(model, graph)
     assert not np.any(plain.classify_triples(**truth.names(truth.triples))["threshold"])
 
 
 def test_without_labels_there_is_no_output_for_them(model, graph):
     splits = {split: named_columns(graph, split) for split in ("train", "valid", "test")}
-    plain = build_scorer(model, Graph.from_names("plain", splits))
+    plain = Scorer(model, Graph.from_names("plain", splits))
     answer = plain.predict_tails(tf.constant(["日本"]), tf.constant(["is a"]))
     assert sorted(answer) == ["entities", "probabilities", "scores", "status"]
 
@@ -290,7 +290,7 @@ def test_a_broken_model_is_refused(model, graph, table):
     weights = {"entities": tables[0], "relations": tables[1]}[table]
     weights.assign(np.full(weights.shape, np.nan))
     with pytest.raises(DataError, match=f"table of {table} holds NaN"):
-        build_scorer(broken, graph)
+        Scorer(broken, graph)
 
 
 def test_heads_of_a_reciprocal_model_are_tails_of_the_inverse_relation(graph):
@@ -307,7 +307,7 @@ def test_heads_of_a_reciprocal_model_are_tails_of_the_inverse_relation(graph):
     tail, relation = 3, 1
     asked = scores(tail, graph.num_relations + relation, np.arange(graph.num_entities))
     order = np.argsort(-asked)
-    scorer = build_scorer(model, graph)
+    scorer = Scorer(model, graph)
     answer = scorer.predict_heads(
         tf.constant(graph.relations.names[[relation]]),
         tf.constant(graph.entities.names[[tail]]),

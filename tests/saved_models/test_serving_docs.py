@@ -8,7 +8,7 @@ import pytest
 
 from datasets import catalog
 from quatre_tf import QuatRE
-from saved_models.scorer import build_scorer
+from saved_models.scorer import Scorer
 from saved_models.versions import export_scorer
 from tests.documents import blocks
 from tests.server_double import Servable, serve_grpc
@@ -44,7 +44,7 @@ def countries(tmp_path):
     """The folder of an exported model of `countries`."""
     graph = catalog.load("countries")
     model = QuatRE(graph.num_entities, graph.num_relations, embedding_dim=4)
-    export_scorer(build_scorer(model, graph), tmp_path)
+    export_scorer(Scorer(model, graph), tmp_path)
     return tmp_path
 
 

@@ -23,7 +23,7 @@ from quatre_tf.ranking.results import Results
 from quatre_tf.runs.best_model import load_model
 from quatre_tf.runs.run import Run
 from saved_models.calibrating import calibrate, thresholds_of
-from saved_models.scorer import build_scorer
+from saved_models.scorer import Scorer
 from saved_models.storage import writing
 from saved_models.versions import export_scorer
 from trainers.reporting.evaluation_tables import overall
@@ -286,7 +286,7 @@ def _finish(session: _Session, trainer: Trainer) -> Results:
     print(f"\n{as_text(overall(results))}\n")
     trained = Run(model, graph, run.path)
     write_final_summaries(run, trained, results)
-    scorer = build_scorer(model, graph, calibrate(trained), thresholds_of(trained))
+    scorer = Scorer(model, graph, calibrate(trained), thresholds_of(trained))
     exported = export_scorer(scorer, run.saved_model)
     # Last: a run that has it is complete.
     write_text(run.test_metrics_file, results.to_json())

@@ -6,7 +6,7 @@ import pytest
 from quatre_tf import Graph, KGEModel, Run, Vocabulary
 from quatre_tf.errors import DataError, UnknownNameError
 from saved_models.new_entities import add_entities
-from saved_models.scorer import build_scorer
+from saved_models.scorer import Scorer
 from saved_models.versions import export_scorer
 from trainers.prediction.exported import report_exported
 from trainers.prediction.predicting import Options
@@ -22,9 +22,9 @@ def exported(tmp_path_factory):
     model = KGEModel(5, 2, 3, "distmult")
     rng = np.random.default_rng(4)
     model.assign_tables({name: rng.normal(size=t.shape) for name, t in model.tables().items()})
-    export_scorer(build_scorer(model, graph), folder)
+    export_scorer(Scorer(model, graph), folder)
     added = add_entities(Run(model, graph, folder), np.array([["new", "likes", "b"]], object))
-    export_scorer(build_scorer(added.model, added.graph), folder)
+    export_scorer(Scorer(added.model, added.graph), folder)
     return folder, added
 
 

@@ -6,7 +6,7 @@ import pathlib
 import numpy as np
 
 from quatre_tf import Evaluator, Graph, Vocabulary
-from saved_models.scorer import build_scorer
+from saved_models.scorer import Scorer
 from saved_models.versions import export_scorer
 from tests.trainers.conftest import SOFTMAX
 from trainers.training import controller, fitting, strategies
@@ -103,7 +103,7 @@ def export_best(trainer, graph, run_dir):
     model = fitting.load_model(run_dir, into=trainer.model)
     for weight, value in zip(model.weights, trained, strict=True):
         np.testing.assert_array_equal(weight.numpy(), value)
-    export_scorer(build_scorer(model, graph), run_dir / "served")
+    export_scorer(Scorer(model, graph), run_dir / "served")
 
 
 def save_multi_worker(recipes, output):
