@@ -1,54 +1,20 @@
 """Constrained candidate sets: the entities seen in the head or tail slot of a relation."""
 
-import dataclasses
-
 import numpy as np
 
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
+from quatre_tf.data.known_triples import KnownTriples
 
 # All entities (the paper's rows "_1"); those seen in the slot in any split (its rows "_2"); those
 # seen in the slot in train. The first is the only one that says nothing about the answer.
 CANDIDATE_SETS = ("all", "type_constrained", "train_type_constrained")
-_COLUMNS = {"head": 0, "tail": 2}
+# By the entities in a slot, this index has what completes them on the other side.
+_OTHER = {"head": "tail", "tail": "head"}
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class SlotEntities:
-    """The entities seen in one slot, by relation.
-
-    Attributes:
-        keys: [pairs] int64, ascending and distinct: relation * num_entities + entity.
-        num_entities: All entity ids are below it.
-    """
-
-    keys: np.ndarray
-    num_entities: int
-
-    def contains(self, relations: np.ndarray, entities: np.ndarray) -> np.ndarray:
-        """Returns [n] bool: whether each entity was seen in the slot of its relation."""
-        wanted = relations.astype(np.int64) * self.num_entities + entities
-        places = np.searchsorted(self.keys, wanted)
-        found = places < len(self.keys)
-        found[found] = self.keys[places[found]] == wanted[found]
-        return found
-
-    def counts(self, relations: np.ndarray) -> np.ndarray:
-        """Returns [n] int64: how many entities were seen in the slot of each relation."""
-        first = relations.astype(np.int64) * self.num_entities
-        return np.searchsorted(self.keys, first + self.num_entities) - np.searchsorted(
-            self.keys, first
-        )
-
-
-def slot_entities(triples: np.ndarray, side: str, num_entities: int) -> SlotEntities:
-    """Returns the entities that triples [num_triples, 3] have in the slot "head" or "tail"."""
-    pairs = triples[:, 1].astype(np.int64) * num_entities + triples[:, _COLUMNS[side]]
-    return SlotEntities(np.unique(pairs), num_entities)
-
-
-def constraint(graph: Graph, candidates: str, side: str) -> SlotEntities:
-    """Returns the members of a constrained candidate set.
+def constraint(graph: Graph, candidates: str, side: str) -> KnownTriples:
+    """Returns the members of a constrained candidate set: its groups are (relation, member).
 
     Args:
         graph: The graph.
@@ -57,9 +23,7 @@ def constraint(graph: Graph, candidates: str, side: str) -> SlotEntities:
         side: `"head"` or `"tail"`: the predicted slot.
     """
     split = {"type_constrained": "known", "train_type_constrained": "train"}[candidates]
-    # By the entities in the slot, the index has what completes them on the other side.
-    other = {"head": "tail", "tail": "head"}[side]
-    return SlotEntities(graph.index(other, split).keys, graph.num_entities)
+    return graph.index(_OTHER[side], split)
 
 
 def unseen_answers(graph: Graph, split: str, candidates: str, side: str) -> int:
@@ -74,10 +38,9 @@ def unseen_answers(graph: Graph, split: str, candidates: str, side: str) -> int:
     """
     if candidates == "all":
         return 0
+    others = [name for name in SPLITS if name != split]
     if candidates == "train_type_constrained":
-        others = [graph.train]
-    else:
-        others = [graph.split(name) for name in SPLITS if name != split]
-    seen = slot_entities(np.concatenate(others), side, graph.num_entities)
-    triples = graph.split(split)
-    return int((~seen.contains(triples[:, 1], triples[:, _COLUMNS[side]])).sum())
+        others = ["train"]
+    relations, entities = graph.split(split)[:, [1, 0 if side == "head" else 2]].T
+    groups = [graph.index(_OTHER[side], name).groups(relations, entities) for name in others]
+    return int((np.max(groups, axis=0) < 0).sum())

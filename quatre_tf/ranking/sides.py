@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from quatre_tf.data.candidate_sets import SlotEntities, constraint
+from quatre_tf.data.candidate_sets import constraint
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.known_triples import KnownTriples, group_keys
 
@@ -30,7 +30,7 @@ class RankingSide:
     num_entities: int
     num_relations: int
     known: KnownTriples
-    constraints: Mapping[str, SlotEntities] = dataclasses.field(default_factory=dict)
+    constraints: Mapping[str, KnownTriples] = dataclasses.field(default_factory=dict)
     set_keys: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
@@ -78,13 +78,14 @@ class RankingSide:
         """
         lists, relations = self.known_lists(triples), triples[:, 1]
         constrained = [
-            slots.counts(relations) - self._known_inside(slots)[lists]
+            slots.groups_per_relation(self.num_relations)[relations]
+            - self._known_inside(slots)[lists]
             for slots in self.constraints.values()
         ]
         return [self.num_entities - self.known.group_sizes[lists], *constrained]
 
-    def _known_inside(self, slots: SlotEntities) -> np.ndarray:
+    def _known_inside(self, slots: KnownTriples) -> np.ndarray:
         """Returns [groups] int64: how many known answers of each group a constraint admits."""
         relations = np.repeat(self.known.keys // self.num_entities, self.known.group_sizes)
-        inside = np.cumsum(slots.contains(relations, self.known.entities))
+        inside = np.cumsum(slots.groups(relations, self.known.entities) >= 0)
         return np.diff(np.concatenate([[0], inside])[self.known.row_splits])

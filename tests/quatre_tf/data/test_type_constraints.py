@@ -1,19 +1,22 @@
 import numpy as np
 import pytest
 
-from quatre_tf.data.candidate_sets import slot_entities, unseen_answers
+from quatre_tf.data.candidate_sets import constraint, unseen_answers
 from tests.quatre_tf.ranking.small_graph import small_graph
 
 
-def test_contains_and_counts(rng):
-    triples = rng.integers(0, [9, 4, 9], [30, 3])
-    seen = {(r, t) for _, r, t in triples.tolist()}
-    slots = slot_entities(triples, "tail", 9)
-    relations, entities = (grid.reshape(-1) for grid in np.mgrid[0:5, 0:9])
+@pytest.mark.parametrize(("side", "column"), [("head", 0), ("tail", 2)])
+@pytest.mark.parametrize("candidates", ["type_constrained", "train_type_constrained"])
+def test_members(candidates, side, column):
+    graph = small_graph()
+    triples = graph.known if candidates == "type_constrained" else graph.train
+    seen = {(triple[1], triple[column]) for triple in triples.tolist()}
+    members = constraint(graph, candidates, side)
+    relations, entities = (grid.reshape(-1) for grid in np.mgrid[0:3, 0:6])
     expected = [(r, e) in seen for r, e in zip(relations, entities, strict=True)]
-    assert slots.contains(relations, entities).tolist() == expected
-    sizes = [sum(r == relation for r, _ in seen) for relation in range(5)]
-    assert slots.counts(np.arange(5)).tolist() == sizes
+    assert (members.groups(relations, entities) >= 0).tolist() == expected
+    sizes = [sum(r == relation for r, _ in seen) for relation in range(3)]
+    assert members.groups_per_relation(3).tolist() == sizes
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf.data.candidate_sets import slot_entities
 from quatre_tf.data.known_triples import index_heads, index_tails
 from quatre_tf.metrics import rank_metrics
 from quatre_tf.ranking.counting import ranks_from_counts
@@ -41,8 +40,11 @@ def test_metrics_of_the_final_tables(case, filtered):
     runner = TileRunner(model_with(golden, "final"), tf.distribute.get_strategy())
     known = triples if filtered else triples[:0]
     sides = {}
-    for side, index in (("head", index_heads), ("tail", index_tails)):
-        slots = slot_entities(triples, side, entities)
+    for side, index, other in (
+        ("head", index_heads, index_tails),
+        ("tail", index_tails, index_heads),
+    ):
+        slots = other(triples, entities)
         constraint = {"type_constrained": slots}, slots.keys
         ranking = RankingSide(side, entities, relations, index(known, entities), *constraint)
         counts = runner.run(runner.read_table(), ranking, test)
