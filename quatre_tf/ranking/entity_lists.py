@@ -98,23 +98,6 @@ def contains(keys: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:
     return tf.reshape(here < after, tf.shape(wanted))
 
 
-def among_candidates(
-    rank_targets: RankTargets, set_lists: tf.Tensor, entities: tf.Tensor, num_entities: tf.Tensor
-) -> tf.Tensor:
-    """Returns `[1 + num_sets, ...]` bool: whether sets have entities; all entities come first.
-
-    Args:
-        rank_targets: What is ranked.
-        set_lists: `[num_sets, ...]` int64, the list of each set that is meant.
-        entities: `[...]` int64.
-        num_entities: Scalar int64.
-    """
-    # The keys of list -1 are negative, so nothing has them.
-    inside = contains(rank_targets.set_keys, set_lists * num_entities + entities)
-    everyone = tf.ones_like(entities, tf.bool)
-    return tf.concat([everyone[tf.newaxis], inside], axis=0)
-
-
 def competing_targets(rank_targets: RankTargets, num_entities: tf.Tensor) -> tf.Tensor:
     """Returns `[1 + num_sets, depth, batch]` int32: 1 where a target would compete with itself.
 
@@ -124,13 +107,11 @@ def competing_targets(rank_targets: RankTargets, num_entities: tf.Tensor) -> tf.
         rank_targets: What is ranked; no target of it is -1.
         num_entities: Scalar int64.
     """
-    is_known = contains(
-        rank_targets.known_keys, rank_targets.known_lists * num_entities + rank_targets.targets
-    )
-    lists = tf.repeat(
-        rank_targets.set_lists[:, tf.newaxis], tf.shape(rank_targets.targets)[0], axis=1
-    )
-    candidates = among_candidates(rank_targets, lists, rank_targets.targets, num_entities)
+    targets, known_keys, known_lists, set_keys, set_lists = rank_targets
+    is_known = contains(known_keys, known_lists * num_entities + targets)
+    # The keys of list -1 are negative, so nothing has them.
+    in_sets = contains(set_keys, set_lists[:, tf.newaxis] * num_entities + targets)
+    candidates = tf.concat([tf.ones_like(is_known)[tf.newaxis], in_sets], axis=0)
     return tf.cast(candidates & ~is_known, tf.int32)
 
 
