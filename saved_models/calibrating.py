@@ -61,7 +61,7 @@ def thresholds_of(trained: Run) -> np.ndarray | None:
     """Returns the thresholds of `Scorer` from the validation split, or None as `calibration_of`."""
     try:
         checked = "valid" in trained.graph.negatives
-        return validation_thresholds(trained.model, trained.graph, checked, progress).relations
+        return validation_thresholds(trained.model, trained.graph, checked, progress)
     except DataError as error:
         print(f"No thresholds, so all are 0: {error}", file=sys.stderr)
         return None
@@ -80,10 +80,9 @@ def labelled_scores(model: KGEModel, graph: Graph, split: str) -> np.ndarray:
     triples = graph.split(split)
     if not len(triples):
         raise DataError(f"The {split} split of {graph.name} has no triples.")
-    columns = with_negatives(graph, split, np.arange(len(triples)), NUM_NEGATIVES, SEED)
-    shape = columns[0].shape
-    flat = np.stack([column.reshape(-1) for column in columns], axis=1)
-    return finite_scores(model, flat, progress).astype(np.float64).reshape(shape)
+    found = with_negatives(graph, split, np.arange(len(triples)), NUM_NEGATIVES, SEED)
+    scores = finite_scores(model, found.reshape(-1, 3), progress)
+    return scores.astype(np.float64).reshape(len(triples), -1)
 
 
 def _fit_or_note(trained: Run) -> Curves | None:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from quatre_tf.classification.examples import examples_of, finite_scores
+from quatre_tf.classification.examples import scored_examples
 from quatre_tf.classification.figures import LEVELS, Figure, curve_figures, threshold_figures
-from quatre_tf.classification.thresholds import Thresholds, fit_thresholds
+from quatre_tf.classification.thresholds import fit_thresholds
 from quatre_tf.data.graph import Graph
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.results import Results, Row
@@ -20,22 +20,20 @@ _LEVEL_OF = {"roc": "false_positive_rate", "precision_recall": "recall"}
 
 def validation_thresholds(
     model: KGEModel, graph: Graph, checked: bool, progress: Progress = without_progress
-) -> Thresholds:
-    """Returns the thresholds that classify most triples of the validation split correctly.
+) -> np.ndarray:
+    """Returns the thresholds `[num_relations]` of the validation split; see `fit_thresholds`.
 
     Args:
         model: The model.
         graph: The graph that it was trained on.
-        checked: See `examples_of`.
+        checked: See `scored_examples`.
         progress: See `quatre_tf.ranking.evaluator.Evaluator`.
 
     Raises:
-        DataError: See `examples_of` and `finite_scores`.
+        DataError: See `scored_examples`.
     """
-    examples = examples_of(graph, "valid", checked)
-    scores = finite_scores(model, examples.triples, progress)
-    relations = examples.triples[:, 1]
-    return fit_thresholds(scores, examples.labels, relations, graph.num_relations)
+    examples = scored_examples(model, graph, "valid", checked, progress)
+    return fit_thresholds(*examples, graph.num_relations)
 
 
 def evaluate_classification(
@@ -65,20 +63,18 @@ def evaluate_classification(
         column `candidates` is one of `NEGATIVE_SOURCES`.
 
     Raises:
-        DataError: See `examples_of` and `finite_scores`.
+        DataError: See `scored_examples`.
     """
     checked = {"valid", split} <= graph.negatives.keys()
     thresholds = validation_thresholds(model, graph, checked, progress)
-    examples = examples_of(graph, split, checked)
-    scores = finite_scores(model, examples.triples, progress)
-    relations = examples.triples[:, 1]
-    predicted = thresholds.classify(scores, relations)
+    scores, is_true, relations = scored_examples(model, graph, split, checked, progress)
+    predicted = scores >= thresholds[relations]
     negatives = NEGATIVE_SOURCES[0 if checked else 1]
 
     def rows_of(chosen: np.ndarray, relation: str | None = None) -> Iterator[Row]:
         place = (split, "", negatives, "", int(chosen.sum()))
         group, resampling = (("", ""), seed) if relation is None else (("relation", relation), None)
-        labels = examples.labels[chosen]
+        labels = is_true[chosen]
         figures = threshold_figures(labels, predicted[chosen], resampling)
         curves: dict[str, list[Figure]] = {}
         if 0 < labels.sum() < len(labels):

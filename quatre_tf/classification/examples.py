@@ -1,7 +1,5 @@
 """True and false triples of a split, and their scores."""
 
-import dataclasses
-
 import numpy as np
 
 from quatre_tf.data.graph import Graph
@@ -12,34 +10,29 @@ from quatre_tf.ranking.tile_runner import Progress, without_progress
 
 # Floats of gathered heads and relations at once: 16 MB.
 _FLOATS_AT_ONCE = 1 << 22
+_SEED = 1
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Examples:
-    """Labelled triples.
-
-    Attributes:
-        triples: `[n, 3]` ids.
-        labels: `[n]` bool, whether they are true.
-    """
-
-    triples: np.ndarray
-    labels: np.ndarray
-
-
-def examples_of(graph: Graph, split: str, checked: bool, seed: int = 1) -> Examples:
-    """Returns the triples of a split and false ones.
+def scored_examples(
+    model: KGEModel, graph: Graph, split: str, checked: bool, progress: Progress
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores the triples of a split and false ones.
 
     Args:
-        graph: The graph.
+        model: The model.
+        graph: The graph that it was trained on.
         split: The split.
         checked: Take the false ones from `Graph.negatives`. Otherwise one is drawn for each true
             triple: a coin chooses head or tail, and an entity takes its place, each with equal
             probability that makes no known triple. These are easier to recognize than real errors.
-        seed: Of the drawing.
+        progress: See `quatre_tf.ranking.evaluator.Evaluator`.
+
+    Returns:
+        Scores `[n]` float32, labels `[n]` bool (whether the triple is true), and relations `[n]`.
 
     Raises:
-        DataError: The split is unknown or has no triples, or a triple cannot be corrupted.
+        DataError: The split is unknown or has no triples, a triple cannot be corrupted, or a score
+            is not finite.
     """
     true = graph.split(split)
     if not len(true):
@@ -47,16 +40,16 @@ def examples_of(graph: Graph, split: str, checked: bool, seed: int = 1) -> Examp
     if checked:
         false = graph.negatives[split]
     else:
-        columns = with_negatives(graph, split, np.arange(len(true)), 1, seed)
-        false = np.stack([column[:, 1] for column in columns], axis=1)
+        false = with_negatives(graph, split, np.arange(len(true)), 1, _SEED)[:, 1]
+    triples = np.concatenate([true, false])
     labels = np.repeat([True, False], [len(true), len(false)])
-    return Examples(np.concatenate([true, false]), labels)
+    return finite_scores(model, triples, progress), labels, triples[:, 1]
 
 
 def with_negatives(
     graph: Graph, split: str, rows: np.ndarray, num_negatives: int, seed: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns triples and drawn negatives of each.
+) -> np.ndarray:
+    """Returns triples and drawn negatives of each: `[n, 1 + num_negatives, 3]`, the positive first.
 
     Args:
         graph: The graph.
@@ -64,9 +57,6 @@ def with_negatives(
         rows: `[n]`, their positions in it.
         num_negatives: Negatives of each.
         seed: Of the drawing.
-
-    Returns:
-        Heads, relations and tails, each `[n, 1 + num_negatives]`, the positive first.
 
     Raises:
         DataError: A triple can be corrupted at neither side.
@@ -77,12 +67,10 @@ def with_negatives(
     corrupted, tail_corrupted = (
         drawn.numpy() for drawn in corruption.corrupt(np.arange(len(rows)), sides, entities)
     )
-    heads, relations, tails = (column[:, np.newaxis] for column in triples.T)
-    return (
-        np.concatenate([heads, np.where(tail_corrupted, heads, corrupted)], axis=1),
-        np.tile(relations, (1, 1 + num_negatives)),
-        np.concatenate([tails, np.where(tail_corrupted, corrupted, tails)], axis=1),
-    )
+    found = np.repeat(triples[:, np.newaxis], 1 + num_negatives, axis=1)
+    for column, is_replaced in ((0, ~tail_corrupted), (2, tail_corrupted)):
+        found[:, 1:, column][is_replaced] = corrupted[is_replaced]
+    return found
 
 
 def finite_scores(

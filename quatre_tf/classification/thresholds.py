@@ -5,33 +5,16 @@ References:
       Completion, NIPS 2013
 """
 
-import dataclasses
-
 import numpy as np
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Thresholds:
-    """A triple is classified as true if its score is at least the threshold of its relation.
-
-    Attributes:
-        overall: The threshold of all relations together.
-        relations: `[num_relations]` float32. A relation has `overall` unless there are true and
-            false examples of it.
-    """
-
-    overall: np.float32
-    relations: np.ndarray
-
-    def classify(self, scores: np.ndarray, relations: np.ndarray) -> np.ndarray:
-        """Returns `[n]` bool for scores `[n]` and relation ids `[n]`."""
-        return scores >= self.relations[relations]
 
 
 def fit_thresholds(
     scores: np.ndarray, labels: np.ndarray, relations: np.ndarray, num_relations: int
-) -> Thresholds:
-    """Chooses the thresholds that classify most examples correctly.
+) -> np.ndarray:
+    """Returns the thresholds `[num_relations]` float32 that classify most examples correctly.
+
+    A triple is classified as true if its score is at least the threshold of its relation. A
+    relation has the threshold of all together unless there are true and false examples of it.
 
     Args:
         scores: `[n]` float32, finite; n is at least 1.
@@ -39,13 +22,12 @@ def fit_thresholds(
         relations: `[n]` relation ids.
         num_relations: Number of relations.
     """
-    overall = best_threshold(scores, labels)
-    thresholds = np.full(num_relations, overall)
+    thresholds = np.full(num_relations, best_threshold(scores, labels))
     for relation in np.unique(relations):
         rows = relations == relation
         if 0 < labels[rows].sum() < rows.sum():
             thresholds[relation] = best_threshold(scores[rows], labels[rows])
-    return Thresholds(overall, thresholds)
+    return thresholds
 
 
 def best_threshold(scores: np.ndarray, labels: np.ndarray) -> np.float32:

@@ -86,7 +86,7 @@ class ValidationSummaries:
     def _write_scores(self, model: KGEModel) -> None:
         if self._triples is None:
             return
-        scores = model.score_triples(*(ids.reshape(-1) for ids in self._triples))
+        scores = model.score_triples(*self._triples.reshape(-1, 3).T)
         true, corrupted = both = scores.numpy().reshape(-1, 2).T
         tf.summary.histogram("scores/true", true)
         tf.summary.histogram("scores/corrupted", corrupted)
