@@ -1,4 +1,4 @@
-"""Record types of the answers of a run."""
+"""Record types of the answers of a run, and of a served model."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,8 @@ class Answer:
         entity: Its name.
         score: Higher is more plausible.
         label: Its label; None if the graph has none.
-        probability: That it is an answer among all entities; None unless asked for.
+        probability: Of a run, that it is an answer among all entities; None unless asked for. Of a
+            served model, that the triple is true (docs/calibration.md).
     """
 
     entity: str

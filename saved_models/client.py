@@ -10,13 +10,14 @@ It imports neither TensorFlow nor NumPy.
 
 import dataclasses
 import urllib.parse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import urllib3
 
 from quatre_tf.errors import DataError
 from quatre_tf.paths import printable
+from quatre_tf.records import Answer
 
 _CODES = {
     400: "INVALID_ARGUMENT",
@@ -46,28 +47,11 @@ class Signature:
 
 
 @dataclasses.dataclass(frozen=True)
-class Candidate:
-    """An entity that completes a question.
-
-    Attributes:
-        entity: Its name.
-        score: Higher is more plausible.
-        probability: That the triple is true; README.md says what it is worth.
-        label: What people call the entity; None if the data set does not say.
-    """
-
-    entity: str
-    score: float
-    probability: float
-    label: str | None = None
-
-
-@dataclasses.dataclass(frozen=True)
 class Prediction:
     """The answer to one question: candidates, best first; none if `status` is not "OK"."""
 
     status: str
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Answer, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,28 +189,25 @@ class Client:
         questions: Iterable[tuple[str, str]],
         options: Mapping[str, Any],
     ) -> list[Prediction]:
-        rows = self._rows(signature, {**_columns(names, questions), **options})
-        try:
-            return [Prediction(row["status"], tuple(_candidates(row))) for row in rows]
-        except (KeyError, TypeError, ValueError) as error:
-            raise self._unexpected(signature, error) from error
+        def record(row: Mapping[str, Any]) -> Prediction:
+            return Prediction(row["status"], tuple(_candidates(row)))
+
+        return self._ask_rows(signature, {**_columns(names, questions), **options}, record)
 
     def _ask_triples(
-        self, signature: str, triples: Iterable[tuple[str, str, str]], record: type
+        self, signature: str, triples: Iterable[tuple[str, str, str]], kind: type
     ) -> list[Any]:
-        rows = self._rows(signature, _columns(("head", "relation", "tail"), triples))
-        names = [field.name for field in dataclasses.fields(record) if field.name != "status"]
-        try:
-            return [
-                record(
-                    row["status"], *(row[name] if row["status"] == "OK" else None for name in names)
-                )
-                for row in rows
-            ]
-        except KeyError as error:
-            raise self._unexpected(signature, error) from error
+        names = [field.name for field in dataclasses.fields(kind) if field.name != "status"]
 
-    def _rows(self, signature: str, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
+        def record(row: Mapping[str, Any]) -> Any:
+            is_ok = row["status"] == "OK"
+            return kind(row["status"], *(row[name] if is_ok else None for name in names))
+
+        return self._ask_rows(signature, _columns(("head", "relation", "tail"), triples), record)
+
+    def _ask_rows(
+        self, signature: str, inputs: Mapping[str, Any], record: Callable[[Mapping[str, Any]], Any]
+    ) -> list[Any]:
         """Asks in the column form of the API, in which scalars are sent once."""
         question = {"signature_name": signature, "inputs": inputs}
         asked = next(len(column) for column in inputs.values() if isinstance(column, list))
@@ -238,7 +219,7 @@ class Client:
             ]
             if len(rows) != asked:
                 raise ValueError(f"{len(rows)} rows for {asked} questions")
-            return rows
+            return [record(row) for row in rows]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self._unexpected(signature, error) from error
 
@@ -284,7 +265,7 @@ def _columns(names: Sequence[str], rows: Iterable[Sequence[str]]) -> dict[str, l
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
-def _candidates(row: Mapping[str, Any]) -> Iterator[Candidate]:
+def _candidates(row: Mapping[str, Any]) -> Iterator[Answer]:
     """Yields the candidates of a row; where they ran out, the entity is empty."""
     entities = row["entities"]
     # Data sets without labels have no such output.
@@ -293,4 +274,4 @@ def _candidates(row: Mapping[str, Any]) -> Iterator[Candidate]:
         entities, row["scores"], row["probabilities"], labels, strict=True
     ):
         if entity:
-            yield Candidate(entity, score, probability, label or None)
+            yield Answer(entity, score, label or None, probability)
