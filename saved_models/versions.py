@@ -45,8 +45,9 @@ def export_scorer(
 
     def save(folder: pathlib.Path) -> None:
         with writing("a model to", pathlib.Path(base_dir), remedy, num_bytes):
-            tf.saved_model.save(scorer, str(folder), signatures(scorer))
-            write_warm_up(folder)
+            served = signatures(scorer)
+            tf.saved_model.save(scorer, str(folder), served)
+            write_warm_up(folder, served)
 
     return publish_version(base_dir, save, version)
 
@@ -74,34 +75,11 @@ def signatures(scorer: Scorer) -> dict[str, Any]:
     need not feed them. In Python the methods of what `tf.saved_model.load` returns have them too;
     only its `signatures[name](...)` asks for every input.
     """
-    # A SavedModel records defaults that are tensors, and no tensor may exist at import: tf.config
-    # has to come before the first.
-    top_k, yes, no = tf.constant(10), tf.constant(True), tf.constant(False)
-
-    @tf.function(input_signature=scorer.predict_tails.input_signature, autograph=False)
-    def predict_tails(
-        head: tf.Tensor,
-        relation: tf.Tensor,
-        top_k: tf.Tensor = top_k,
-        filtered: tf.Tensor = yes,
-        type_constrained: tf.Tensor = no,
-    ) -> Outputs:
-        return scorer.predict_tails(head, relation, *_scalars(top_k, filtered, type_constrained))
-
-    @tf.function(input_signature=scorer.predict_heads.input_signature, autograph=False)
-    def predict_heads(
-        relation: tf.Tensor,
-        tail: tf.Tensor,
-        top_k: tf.Tensor = top_k,
-        filtered: tf.Tensor = yes,
-        type_constrained: tf.Tensor = no,
-    ) -> Outputs:
-        return scorer.predict_heads(relation, tail, *_scalars(top_k, filtered, type_constrained))
-
+    predict_tails = _with_defaults(scorer.predict_tails)
     return {
         "serving_default": predict_tails,
         "predict_tails": predict_tails,
-        "predict_heads": predict_heads,
+        "predict_heads": _with_defaults(scorer.predict_heads),
         "score_triples": scorer.score_triples,
         "classify_triples": scorer.classify_triples,
         "rank_tails": scorer.rank_tails,
@@ -109,9 +87,25 @@ def signatures(scorer: Scorer) -> dict[str, Any]:
     }
 
 
-def _scalars(*options: tf.Tensor) -> list[tf.Tensor]:
-    """Refuses other shapes: a session does not compare them with the signature."""
-    return [tf.ensure_shape(option, []) for option in options]
+def _with_defaults(predict: Any) -> Any:
+    """Returns a prediction of the scorer as a function whose optional scalars have defaults."""
+    # A SavedModel records defaults that are tensors, and no tensor may exist at import: tf.config
+    # has to come before the first.
+    top_k, yes, no = tf.constant(10), tf.constant(True), tf.constant(False)
+
+    @tf.function(input_signature=predict.input_signature, autograph=False)
+    def signature(
+        first: tf.Tensor,
+        second: tf.Tensor,
+        top_k: tf.Tensor = top_k,
+        filtered: tf.Tensor = yes,
+        type_constrained: tf.Tensor = no,
+    ) -> Outputs:
+        # Refuses other shapes: a session does not compare them with the signature.
+        options = (tf.ensure_shape(option, []) for option in (top_k, filtered, type_constrained))
+        return predict(first, second, *options)
+
+    return signature
 
 
 def publish_version(

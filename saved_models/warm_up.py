@@ -7,16 +7,16 @@ user waits for it.
 
 import pathlib
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 WARM_UP = pathlib.PurePath("assets.extra", "tf_serving_warmup_requests")
 
 
-def write_warm_up(folder: pathlib.Path) -> pathlib.Path:
+def write_warm_up(folder: pathlib.Path, signatures: Mapping[str, Any]) -> pathlib.Path:
     """Adds to an exported model one warm-up request for each of its signatures.
 
     A request asks one row, of names that the model knows; every optional scalar is 1 or true, so
@@ -24,6 +24,7 @@ def write_warm_up(folder: pathlib.Path) -> pathlib.Path:
 
     Args:
         folder: A SavedModel that `saved_models.versions` wrote.
+        signatures: The functions that it serves.
 
     Returns:
         The file: TFRecord, one `tensorflow.serving.PredictionLog` a record.
@@ -36,10 +37,10 @@ def write_warm_up(folder: pathlib.Path) -> pathlib.Path:
     path.parent.mkdir(exist_ok=True)
     names = _names(folder / "assets")
     with tf.io.TFRecordWriter(str(path)) as writer:
-        for signature, definition in _signatures(folder):
+        for signature, function in sorted(signatures.items()):
             inputs = {
-                name: names[name] if name in names else np.ones([], tf.as_dtype(info.dtype).name)
-                for name, info in definition.inputs.items()
+                spec.name: names.get(spec.name, np.ones([], spec.dtype.as_numpy_dtype))
+                for spec in function.input_signature
             }
             writer.write(_prediction_log(signature, inputs))
     return path
@@ -53,14 +54,6 @@ def _names(assets: pathlib.Path) -> dict[str, np.ndarray]:
             # NameTable escapes as URLs do.
             first[kind] = np.array([urllib.parse.unquote(next(lines).removesuffix("\n"))], object)
     return {"head": first["entities"], "relation": first["relations"], "tail": first["entities"]}
-
-
-def _signatures(folder: pathlib.Path) -> Iterator[tuple[str, meta_graph_pb2.SignatureDef]]:
-    saved_model = saved_model_pb2.SavedModel()
-    saved_model.ParseFromString((folder / "saved_model.pb").read_bytes())
-    for name, definition in sorted(saved_model.meta_graphs[0].signature_def.items()):
-        if definition.method_name == tf.saved_model.PREDICT_METHOD_NAME:
-            yield name, definition
 
 
 def _prediction_log(signature: str, inputs: dict[str, np.ndarray]) -> bytes:

@@ -56,7 +56,7 @@ def export_little(patch):
 
     patch.setattr(versions, "signatures", lambda _: None)
     patch.setattr(tf.saved_model, "save", save)
-    patch.setattr(versions, "write_warm_up", lambda folder: write(folder / "assets.extra" / "w"))
+    patch.setattr(versions, "write_warm_up", lambda folder, _: write(folder / "assets.extra" / "w"))
 
 
 def uncompiled():
@@ -103,7 +103,7 @@ class Kills:
         self._wrap(Trainer, "train", after=self._trained)
         self._wrap(tf.train.Checkpoint, "write", after=self._wrote_checkpoint)
         self._wrap(KGEModel, "save_weights", after=self._wrote_model)
-        self._wrap(versions, "write_warm_up", before=lambda _: self._copy("exporting"))
+        self._wrap(versions, "write_warm_up", before=lambda *_: self._copy("exporting"))
 
     def _wrap(self, owner, name, before=None, after=None):
         function = getattr(owner, name)
