@@ -7,7 +7,7 @@ triple.
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -84,9 +84,9 @@ class TileRunner:
         replicas = self._strategy.num_replicas_in_sync
         tiles = list(share_queries(side.query_keys(triples), QUERY_TILE))
 
-        def values(tile: QueryTile) -> tuple[tf.Tensor, ...]:
-            queries = triples[tile.queries]
-            asked_for = np.where(tile.asked < 0, -1, targets[tile.asked])
+        def values(asked: np.ndarray) -> tuple[tf.Tensor, ...]:
+            queries = triples[asked[0]]
+            asked_for = np.where(asked < 0, -1, targets[asked])
             lists = side.known_lists(queries), side.set_lists(queries)
             return tuple(tf.constant(array) for array in (queries, asked_for, *lists))
 
@@ -99,7 +99,7 @@ class TileRunner:
             )
             count = self._count_compiled if self._is_compiled else self._count
             found = count(side.name, (distributed, table, *index)).numpy()
-            asked = np.concatenate([tile.asked for tile in together], axis=1)
+            asked = np.concatenate(together, axis=1)
             counts[:, :, asked[asked >= 0]] = found[:, :, asked >= 0]
         return counts
 
@@ -140,22 +140,11 @@ class TileRunner:
         return self.model.tail_queries(heads, relations)
 
 
-class QueryTile(NamedTuple):
-    """Distinct queries that are scored together; of triples `[n]`.
+def share_queries(keys: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
+    """Yields tiles `[depth, batch]` that have every triple once.
 
-    Attributes:
-        queries: `[batch]`, a triple of each query; queries with more triples come first.
-        asked: `[depth, batch]`, the triples that ask it; -1 where it has fewer.
-    """
-
-    queries: np.ndarray
-    asked: np.ndarray
-
-
-def share_queries(keys: np.ndarray, batch_size: int) -> Iterator[QueryTile]:
-    """Yields tiles that have every triple once.
-
-    A query of more triples than a tile's depth comes again.
+    A column has the triples that ask one query, -1 where there are fewer; the longest come first. A
+    query of more triples than a tile's depth comes again.
 
     Args:
         keys: `[n]` integers, of triples: equal ones ask the same query. In a tile are neighbours.
@@ -175,17 +164,11 @@ def share_queries(keys: np.ndarray, batch_size: int) -> Iterator[QueryTile]:
         part = slice(start, start + batch_size)
         depths = np.arange(sizes[start])[:, np.newaxis]
         found = np.minimum(firsts[part] + depths, len(keys) - 1)
-        asked = np.where(depths < sizes[part], order[found], -1)
-        yield QueryTile(asked[0], asked)
+        yield np.where(depths < sizes[part], order[found], -1)
 
 
-def of_one_depth(tiles: list[QueryTile], count: int) -> list[QueryTile]:
+def of_one_depth(tiles: list[np.ndarray], count: int) -> list[np.ndarray]:
     """Returns `count` tiles of the same depth: the given ones, then empty ones."""
-    depth = max(len(tile.asked) for tile in tiles)
-    nothing = QueryTile(np.zeros(0, np.int64), np.zeros([depth, 0], np.int64))
-    missing = [((0, depth - len(tile.asked)), (0, 0)) for tile in tiles]
-    filled = [
-        tile._replace(asked=np.pad(tile.asked, widths, constant_values=-1))
-        for tile, widths in zip(tiles, missing, strict=True)
-    ]
-    return filled + [nothing] * (count - len(tiles))
+    depth = max(map(len, tiles))
+    filled = [np.pad(tile, ((0, depth - len(tile)), (0, 0)), constant_values=-1) for tile in tiles]
+    return filled + [np.zeros([depth, 0], np.int64)] * (count - len(tiles))
