@@ -53,11 +53,15 @@ def encode_negatives(
     """
     if split not in NEGATIVES:
         raise DataError(f"Expected negatives of {' or '.join(NEGATIVES)}. Received: {split!r}.")
-    columns = _encoded_columns(table)
+    columns = [as_strings(column) for column in getattr(table, "columns", table)]
     if not len(columns[0]):
         raise DataError(f"The negatives of {split} have no triples. Leave them out.")
     try:
-        return _ids(columns, entities, relations)
+        ids = [
+            vocabulary.ids(column)
+            for vocabulary, column in zip((entities, relations, entities), columns, strict=True)
+        ]
+        return np.stack(ids, axis=1)
     except UnknownNameError as error:
         hint = (
             f"It is in the negatives of {split}, but in no triple of {', '.join(SPLITS)}. Remove"
@@ -69,14 +73,11 @@ def encode_negatives(
 def _split_columns(split: str, splits: Mapping[str, Columns]) -> list[pa.DictionaryArray]:
     if split not in splits:
         raise DataError(f"The split {split} is missing. Required: {', '.join(SPLITS)}.")
-    columns = _encoded_columns(splits[split])
+    table = splits[split]
+    columns = [_encoded(column) for column in getattr(table, "columns", table)]
     if not len(columns[0]):
         raise DataError(f"The split {split} has no triples. Each split needs at least one.")
     return columns
-
-
-def _encoded_columns(table: Columns) -> list[pa.DictionaryArray]:
-    return [_encoded(column) for column in getattr(table, "columns", table)]
 
 
 def _encoded(column: pa.ChunkedArray | Sequence[str]) -> pa.DictionaryArray:
@@ -103,14 +104,3 @@ def _numbered(
     ids[order.to_numpy()] = np.arange(len(names))
     found = [ids[column.indices.to_numpy()] for column in unified.chunks]
     return Vocabulary(names.take(order), kind), found
-
-
-def _ids(
-    columns: Sequence[pa.DictionaryArray], entities: Vocabulary, relations: Vocabulary
-) -> np.ndarray:
-    """Returns the triples of one split: [num_triples, 3] int32."""
-    ids = [
-        vocabulary.ids(column.dictionary)[column.indices.to_numpy()]
-        for column, vocabulary in zip(columns, (entities, relations, entities), strict=True)
-    ]
-    return np.stack(ids, axis=1)
