@@ -15,7 +15,7 @@ class Answer:
         entity: Its name.
         score: Higher is more plausible.
         label: Its label; None if the graph has none.
-        probability: Of a run, that it is an answer among all entities; None unless asked for. Of a
+        probability: Of a run, that it is an answer among all entities; None unless requested. Of a
             served model, that the triple is true (docs/calibration.md).
     """
 

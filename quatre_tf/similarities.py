@@ -71,7 +71,7 @@ class Similarity(abc.ABC):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the gradients of rows and of queries, given the gradient of their scores.
 
-        By default those of automatic differentiation of `tile`.
+        The default differentiates `tile` automatically.
 
         Args:
             rows: `[num_rows, width]`.

@@ -107,7 +107,7 @@ class Api:
             **self._entity(entity),
             "num_facts": len(found),
             "facts": self._facts(found[:count]),
-            # How many of its facts answer a question about it, by the place that is asked for.
+            # Facts by relation that answer a question for a tail, and for a head.
             "relations": {
                 asked: np.bincount(found[found[:, given] == entity, 1], minlength=size).tolist()
                 for asked, given in (("tail", 0), ("head", 2))

@@ -72,7 +72,7 @@ class Explainer:
 
 
 def named_ends(graph: Graph, head: int, tail: int) -> dict[str, str | None]:
-    """Returns the names of two entities, and their labels or None, by the names of columns."""
+    """Returns the columns `head`, `head_label`, `tail` and `tail_label` of two entities."""
     cells: dict[str, str | None] = {}
     for end, name in zip(("head", "tail"), graph.entities.names[[head, tail]], strict=True):
         cells |= {end: name, f"{end}_label": graph.entity_lookup.label(name)}

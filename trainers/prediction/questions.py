@@ -55,7 +55,7 @@ def make_questions(graph: Graph, lines: Sequence[tuple[str, list[str]]]) -> list
     """Returns the questions of a file.
 
     Args:
-        graph: What names and labels are those of.
+        graph: Has the names and labels.
         lines: As of `read_lines`.
 
     Raises:
