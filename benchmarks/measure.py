@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from absl import flags
 
+from datasets.program import place_in_help
 from quatre_tf.atomic_files import output_file
 from quatre_tf.errors import DataError
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _OUTPUT = flags.DEFINE_string("output", None, "JSON file to write.")
+place_in_help("output", "output")
 # Flags that change nothing that is measured.
 _NOT_IN_COMMAND = ("output", "manual_dir")
 # Seconds between two looks at a file; negligible compared with an import.
