@@ -1,6 +1,6 @@
 """ConvKB: a convolution over the rows of a triple."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -35,21 +35,11 @@ class FeatureMaps(Pointwise):
     def portable_tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
         """Returns `tile` by standard operations."""
         dim, num_filters = self._width, self._function.num_filters
-        given, is_head = queries[:, :dim], queries[:, -1:] > 0.5
-        relations, filters, biases, weights = self._function.unfold(queries[:, dim:-1])
-        of_head, of_relation, of_tail = tf.unstack(filters, axis=-1)
-        slopes = tf.transpose(tf.where(is_head, of_head, of_tail))
-        fixed = (
-            tf.where(is_head, of_tail, of_head)[..., tf.newaxis] * given[:, tf.newaxis]
-            + of_relation[..., tf.newaxis] * relations[:, tf.newaxis]
-            + biases[..., tf.newaxis]
-        )
+        slopes, fixed, weights = self._features(queries)
         # Padding has the weight 0.
         padding = [[0, -num_filters * dim % _UNROLLED]]
-        fixed = tf.pad(
-            tf.reshape(tf.transpose(fixed, [1, 2, 0]), [num_filters * dim, -1]), [*padding, [0, 0]]
-        )
-        weights, components = tf.pad(_first(weights), padding), tf.transpose(rows)
+        fixed = tf.pad(fixed, [*padding, [0, 0]])
+        weights, components = tf.pad(weights, padding), tf.transpose(rows)
 
         def add(start: tf.Tensor, sums: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             for k in range(_UNROLLED):
@@ -67,10 +57,78 @@ class FeatureMaps(Pointwise):
         )
         return sums
 
+    @tf.function(jit_compile=True, autograph=False)
+    def tile_gradients(
+        self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the gradients, feature by feature as well."""
+        del scores
+        dim, num_features = self._width, self._function.num_filters * self._width
+        with tf.GradientTape() as tape:
+            tape.watch(queries)
+            slopes, fixed, weights = self._features(queries)
+        components = tf.transpose(rows)
+
+        def gradients(feature: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            slope, candidates = slopes[feature // dim], components[feature % dim]
+            active = candidates[:, tf.newaxis] * slope + fixed[feature] > 0.0
+            passed = tf.where(active, upstream, 0.0)
+            of_fixed = tf.reduce_sum(passed, axis=0)
+            of_slope = tf.linalg.matvec(passed, candidates, transpose_a=True)
+            of_weight = tf.reduce_sum(of_slope * slope + of_fixed * fixed[feature])
+            weight = weights[feature]
+            of_candidates = weight * tf.linalg.matvec(passed, slope)
+            return weight * of_slope, weight * of_fixed, of_weight, of_candidates
+
+        of_slopes, of_fixed, of_weights, of_candidates = tf.map_fn(
+            gradients,
+            tf.range(num_features),
+            fn_output_signature=(queries.dtype,) * 4,
+        )
+        of_queries = tape.gradient(
+            [slopes, fixed, weights], queries, [self._sums(of_slopes, 1), of_fixed, of_weights]
+        )
+        return tf.transpose(self._sums(of_candidates, 0)), of_queries
+
+    def _sums(self, of_features: tf.Tensor, axis: int) -> tf.Tensor:
+        """Returns the sums `[dim or num_filters, any]` of `[num_filters * dim, any]`."""
+        shape = [self._function.num_filters, self._width, tf.shape(of_features)[1]]
+        return tf.reduce_sum(tf.reshape(of_features, shape), axis)
+
+    def _features(self, queries: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Returns what a feature adds to a score, `weight * relu(slope * component + fixed)`.
+
+        Returns:
+            The slopes `[num_filters, batch]`, the rest `[num_filters * dim, batch]` and the weights
+            `[num_filters * dim]`.
+        """
+        given, is_head = queries[:, : self._width], queries[:, -1:] > 0.5
+        relations, filters, biases, weights = self._function.unfold(queries[:, self._width : -1])
+        of_head, of_relation, of_tail = tf.unstack(filters, axis=-1)
+        fixed = (
+            tf.where(is_head, of_tail, of_head)[..., tf.newaxis] * given[:, tf.newaxis]
+            + of_relation[..., tf.newaxis] * relations[:, tf.newaxis]
+            + biases[..., tf.newaxis]
+        )
+        num_features = self._function.num_filters * self._width
+        return (
+            tf.transpose(tf.where(is_head, of_head, of_tail)),
+            tf.reshape(tf.transpose(fixed, [1, 2, 0]), [num_features, -1]),
+            _first(weights),
+        )
+
 
 def _first(weights: tf.Tensor) -> tf.Tensor:
     """Returns the weights, which all queries `[batch, ...]` share; zeros where there are none."""
     return tf.reduce_sum(weights[:1], axis=0)
+
+
+def _opposite_translations(shape: Sequence[int], dtype: Any = None) -> tf.Tensor:
+    """Returns filters near `[1, 1, -1]` and `[-1, -1, 1]` in turn."""
+    # The authors' deviation.
+    noise = keras.initializers.TruncatedNormal(stddev=0.1)(shape, dtype)
+    signs = 1 - 2 * (tf.range(shape[0]) % 2)
+    return noise + tf.cast(signs[:, tf.newaxis] * [1, 1, -1], noise.dtype)
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
@@ -78,7 +136,7 @@ class ConvKB(PointwiseScore):
     """`w . relu(filters * [h, r, t])`: filters 1 x 3 with biases, weights filter by filter.
 
     Many scores are exactly equal after ReLU. Ranks count such ties by the tie policy. The authors
-    start from a trained TransE.
+    start from a trained TransE; here filters and weights begin as its distance.
 
     Args:
         num_relations: See `ScoreFunction`.
@@ -109,6 +167,17 @@ class ConvKB(PointwiseScore):
             "filter_bias": (self.num_filters,),
             "weights": (self.num_filters * self.embedding_dim,),
         }
+
+    def table_initializer(self, name: str) -> Any:
+        """Returns initial filters and weights with which training begins close to TransE's (L1).
+
+        With opposite filters, `relu(x) + relu(-x) = |x|`, and the weights take the mean of pairs.
+        """
+        if name == "relation":
+            return super().table_initializer(name)
+        if name == "filters":
+            return _opposite_translations
+        return keras.initializers.Constant(-2.0 / self.num_filters if name == "weights" else 0.0)
 
     def scores(self, heads: tf.Tensor, folded: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
         """Returns the weighted sum of the feature maps `[filters * dim, batch * k]`."""

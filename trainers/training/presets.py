@@ -159,6 +159,14 @@ _TORUSE = {
     "epochs": 24,
     "validate_every": 8,
 }
+# Candidates and filters cost ConvKB far more than they do other models.
+_CONVKB = {
+    "num_filters": 8,
+    "num_candidates": 256,
+    "init_scale": 0.01,
+    "learning_rate": 0.05,
+    "epochs": 20,
+}
 # The other models, one or two runs each: less tuning than the quaternions had.
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "distmult": {
@@ -213,6 +221,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "self_adversarial": {
             "wn18rr": {"embedding_dim": 256, "epochs": 16, "validate_every": 8},
             "fb15k237": {"embedding_dim": 512, "epochs": 24, "validate_every": 8},
+            _ANY: {},
         },
     },
     "toruse": {"self_adversarial": {_ANY: _TORUSE}},
@@ -224,6 +233,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         }
     },
     "murp": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 40, "validate_every": 10}}},
+    "convkb": {"self_adversarial": {_ANY: _CONVKB}},
     "conve": {
         "sampled": {
             "wn18rr": {
@@ -265,12 +275,11 @@ def recipe_of_model(model: str, dataset: str) -> str:
     recipes = ["self_adversarial", "sampled", "strong"]
     if dataset in _FEW_ENTITIES:
         recipes.reverse()
-    for recipe in recipes:
-        if dataset in _OF_MODEL.get(model, {}).get(recipe, {}):
-            return recipe
-    # The formula of ConvKB for thousands of candidates takes hours.
-    of_model = {"convkb": "paper", "rotate": "self_adversarial", "toruse": "self_adversarial"}
-    return of_model.get(model, "sampled")
+    for name in (dataset, _ANY):
+        for recipe in recipes:
+            if name in _OF_MODEL.get(model, {}).get(recipe, {}):
+                return recipe
+    return "sampled"
 
 
 def resolve(dataset: str, recipe: str, given: Mapping[str, Any]) -> TrainConfig:

@@ -60,7 +60,8 @@ def test_every_model_has_a_recipe_for_the_paper_s_tables(model):
         ("fb15k237", "transe", "self_adversarial"),
         ("folder", "quatre", "sampled"),
         ("folder", "toruse", "self_adversarial"),
-        ("folder", "convkb", "paper"),
+        ("folder", "convkb", "self_adversarial"),
+        ("folder", "rotate", "self_adversarial"),
     ],
 )
 def test_a_model_s_recipe_has_its_preset_for_the_data_set(dataset, model, recipe):
