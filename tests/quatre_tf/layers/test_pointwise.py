@@ -1,5 +1,6 @@
 """Scores that are no products: in blocks, of both sides at once, and at the edge of the ball."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -113,3 +114,13 @@ def test_sizes_are_read_from_the_tables():
     assert from_tables("convkb", model.tables()).score_function.num_filters == 2
     with pytest.raises(ValueError, match=r"must have the shapes .*weights"):
         from_tables("convkb", {**model.tables(), "weights": np.ones(5)})
+
+
+def test_convkb_begins_close_to_transe():
+    keras.utils.set_random_seed(5)
+    model = KGEModel(30, 2, 16, "convkb", options={"num_filters": 8})
+    tables = model.tables()
+    same = from_tables("transe", {name: tables[name] for name in ("entity", "relation")}, norm=1)
+    scores, distances = (m.score_tails(range(30), [0, 1] * 15) for m in (model, same))
+    assert np.corrcoef(np.ravel(scores), np.ravel(distances))[0, 1] > 0.95
+    assert np.mean(scores) == pytest.approx(np.mean(distances), rel=0.1)
