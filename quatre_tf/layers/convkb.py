@@ -73,8 +73,8 @@ class FeatureMaps(Pointwise):
             slope, candidates = slopes[feature // dim], components[feature % dim]
             active = candidates[:, tf.newaxis] * slope + fixed[feature] > 0.0
             passed = tf.where(active, upstream, 0.0)
-            of_fixed = tf.reduce_sum(passed, axis=0)
-            of_slope = tf.linalg.matvec(passed, candidates, transpose_a=True)
+            factors = tf.stack([tf.ones_like(candidates), candidates])
+            of_fixed, of_slope = tf.unstack(tf.linalg.matmul(factors, passed))
             of_weight = tf.reduce_sum(of_slope * slope + of_fixed * fixed[feature])
             weight = weights[feature]
             of_candidates = weight * tf.linalg.matvec(passed, slope)
