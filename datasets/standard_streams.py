@@ -47,8 +47,8 @@ class _Stream(io.FileIO):
 def open_standard_streams() -> None:
     """Makes `sys.stdout` and `sys.stderr` streams that lose nothing but themselves.
 
-    Characters that their encoding lacks are escaped. Errors of standard error are ignored; those of
-    standard output are `OutputError`, or `BrokenPipeError` where its reader left.
+    Characters that their encoding lacks are escaped. Errors of standard error are ignored. Standard
+    output raises `OutputError`, or `BrokenPipeError` if its reader left.
     """
     # One that is closed, or else the next file would have its number, and what is printed would go
     # into that. Writing to it fails, as it should.

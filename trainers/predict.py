@@ -90,8 +90,7 @@ def main() -> None:
     assert _RUN_DIR.value, "_check_flags"
     trained = load_run(_RUN_DIR.value)
     if _MISSING.value:
-        relation = trained.graph.relation_lookup.name(_RELATION.value)
-        report = report_missing(Predictor(trained, options), relation)
+        report = report_missing(Predictor(trained, options), _RELATION.value)
     else:
         if lines:
             questions = make_questions(trained.graph, lines)

@@ -28,7 +28,7 @@ class Curves:
 
     Attributes:
         overall: `[2]` float64, slope and intercept of all relations together.
-        relations: `[num_relations, 2]` float64, those of each relation.
+        relations: `[num_relations, 2]` float64, slope and intercept of each relation.
     """
 
     overall: np.ndarray

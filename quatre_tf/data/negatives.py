@@ -32,7 +32,7 @@ class Corruption:
     Args:
         graph: The graph.
         mode: How the side is chosen, see `tail_probabilities`.
-        split: The split whose triples no negative is one of, or "known": those of all splits.
+        split: Negatives are no triples of this split, or of any split if it is "known".
         triples: Triples of the split that may be corrupted, `[n, 3]`. Default: all of them.
 
     Raises:

@@ -182,9 +182,9 @@ class _Relations(NamedTuple):
 
 
 def _relations_in_use(model: KGEModel, relations: tf.Tensor, options: SoftmaxOptions) -> _Relations:
-    """Folding costs by the relation, and FB15k has 2 x 1,345: a step folds those of its batch.
+    """Folding takes time per relation, and FB15k has 2 x 1,345: a step folds only its batch's.
 
-    The prediction of relations needs all.
+    Relation prediction needs all.
     """
     is_head = None
     if not model.reciprocal:

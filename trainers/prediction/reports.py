@@ -39,11 +39,12 @@ def report_missing(predictor: Predictor, relation: str) -> Report:
 
     Args:
         predictor: Whose options say which of them; known facts are never among them.
-        relation: Name of the relation.
+        relation: The relation as it was typed.
 
     Raises:
         DataError: The relation is unknown, or the model holds NaN or infinite values.
     """
+    relation = predictor.graph.relation_lookup.name(relation)
     rows = _ranked(predictor.missing(relation))
     meaning = PROBABILITIES[predictor.options.probability].format(predictor.graph.num_entities)
     note = meaning if predictor.calibrated else ""

@@ -105,7 +105,7 @@ def test_probabilities_of_answers(trained, capsys):
 
 def test_missing_facts(trained):
     columns = "relation rank head head_label tail tail_label score probability"
-    report = report_missing(Predictor(trained, Options(2, candidates="seen")), "likes")
+    report = report_missing(Predictor(trained, Options(2, candidates="seen")), "LIKES")
     assert rows_of(report, columns) == [
         ("likes", 1, "b", None, "c", "Cleo", 4.0, logistic(4)),
         ("likes", 2, "b", None, "a", "Ann", 2.0, logistic(2)),
