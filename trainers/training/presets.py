@@ -161,11 +161,12 @@ _TORUSE = {
 }
 # Candidates and filters cost ConvKB far more than they do other models.
 _CONVKB = {
-    "num_filters": 8,
-    "num_candidates": 256,
+    "num_filters": 4,
+    "num_candidates": 512,
     "init_scale": 0.01,
-    "learning_rate": 0.05,
-    "epochs": 20,
+    "n3": 0.0,
+    "epochs": 16,
+    "validate_every": 4,
 }
 # The other models, one or two runs each: less tuning than the quaternions had.
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
@@ -233,7 +234,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         }
     },
     "murp": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 40, "validate_every": 10}}},
-    "convkb": {"self_adversarial": {_ANY: _CONVKB}},
+    "convkb": {"sampled": {_ANY: _CONVKB}},
     "conve": {
         "sampled": {
             "wn18rr": {
