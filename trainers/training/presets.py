@@ -234,7 +234,20 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         }
     },
     "murp": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 40, "validate_every": 10}}},
-    "convkb": {"sampled": {_ANY: _CONVKB}},
+    "convkb": {
+        "sampled": {_ANY: _CONVKB},
+        "self_adversarial": {
+            "fb15k237": {
+                "num_filters": 4,
+                "num_candidates": 256,
+                "init_scale": 0.01,
+                "margin": 6.75,
+                "temperature": 2.0,
+                "learning_rate": 0.03,
+                "epochs": 20,
+            }
+        },
+    },
     "conve": {
         "sampled": {
             "wn18rr": {
