@@ -222,6 +222,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "self_adversarial": {
             "wn18rr": {"embedding_dim": 256, "epochs": 16, "validate_every": 8},
             "fb15k237": {"embedding_dim": 512, "epochs": 24, "validate_every": 8},
+            # The settings of the recipe.
             _ANY: {},
         },
     },
