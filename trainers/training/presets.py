@@ -135,6 +135,7 @@ _FB15K = {"num_candidates": 2048, "learning_rate": 0.2, "n3": 0.0075}
 _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 20}
 _TRANSE = {**_DISTANCE, "embedding_dim": 512, "norm": "2"}
 _PROJECTED = {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}
+_PROJECTED_FEW = {**_PROJECTED, "embedding_dim": 50, "num_candidates": 512, "epochs": 10}
 _ROTATE = {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}
 _DURA = {"dura": 0.06, "opposite_dura": 0.06}
 _RESCAL = {
@@ -227,14 +228,25 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         },
     },
     "toruse": {"self_adversarial": {_ANY: _TORUSE}},
-    "transr": {"sampled": {"wn18rr": {**_PROJECTED, "learning_rate": 0.2, "num_candidates": 4096}}},
+    "transr": {
+        "sampled": {
+            "wn18rr": {**_PROJECTED, "learning_rate": 0.2, "num_candidates": 4096},
+            "fb15k237": _PROJECTED_FEW,
+        }
+    },
     "stranse": {
         "sampled": {
             "wn18rr": _PROJECTED,
-            "wn18": {**_PROJECTED, "embedding_dim": 50, "num_candidates": 1024, "epochs": 10},
+            "fb15k237": _PROJECTED_FEW,
+            "wn18": {**_PROJECTED_FEW, "num_candidates": 1024},
         }
     },
-    "murp": {"sampled": {"wn18rr": {**_DISTANCE, "embedding_dim": 40, "validate_every": 10}}},
+    "murp": {
+        "sampled": {
+            "wn18rr": {**_DISTANCE, "embedding_dim": 40, "validate_every": 10},
+            "fb15k237": {**_DISTANCE, "embedding_dim": 200, "epochs": 8, "validate_every": 4},
+        }
+    },
     "convkb": {
         "sampled": {_ANY: _CONVKB},
         "self_adversarial": {
