@@ -87,7 +87,7 @@ def _read(source: Source, split: SplitOptions | None, name: str) -> tuple[Graph,
     with status(f"Reading {source.path}"):
         read = read_input(source)
     with status("Splitting"):
-        if read.is_split and split is None:
+        if "train" in read.tables and split is None:
             graph = Graph.from_names(name, read.tables, read.labels, read.negatives)
             done, note = _AS_GIVEN, "Split as given."
         else:

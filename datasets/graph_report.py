@@ -58,7 +58,8 @@ def describe(graph: Graph, preparation: Mapping[str, Any] | None = None) -> dict
         "unseen", "warnings"}`. Degrees and relations are counted over all splits, without repeats;
         `warnings` is `{subject: message}`.
     """
-    triples = _distinct_triples(graph)
+    keys = triple_keys(graph.known, graph.num_entities, graph.num_relations)
+    triples = graph.known[first_occurrences(keys)]
     shared = overlaps(triples, graph.num_relations)
     twins = shared.suspected()
     facts = {
@@ -94,12 +95,6 @@ def _counts(graph: Graph) -> dict[str, int]:
         "in_train_and_held_out": int(are_among(held, keys["train"]).sum()),
         "in_valid_and_test": len(keys["valid"]) + len(keys["test"]) - len(held),
     }
-
-
-def _distinct_triples(graph: Graph) -> np.ndarray:
-    """Returns the triples of all splits, each once."""
-    keys = triple_keys(graph.known, graph.num_entities, graph.num_relations)
-    return graph.known[first_occurrences(keys)]
 
 
 def _degrees(graph: Graph, triples: np.ndarray) -> dict[str, dict[str, float]]:

@@ -65,11 +65,6 @@ class InputTriples:
     headers_in_doubt: list[str]
     notes: list[str]
 
-    @property
-    def is_split(self) -> bool:
-        """Whether train, valid and test are given."""
-        return "train" in self.tables
-
 
 def read_input(source: Source) -> InputTriples:
     """Finds and reads the files of an input; see `delimited.read_columns` and `rdf.read_rdf`.

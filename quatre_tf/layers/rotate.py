@@ -7,15 +7,16 @@ from typing import Any, ClassVar
 import keras
 import tensorflow as tf
 
-from quatre_tf.layers.bilinear import multiply
-from quatre_tf.layers.score_function import ScoreFunction
+from quatre_tf.layers.bilinear import ComplEx
 from quatre_tf.similarities import COMPLEX_MODULUS, EUCLIDEAN, Similarity
 from quatre_tf.validation import check_choice
 
 
 @keras.saving.register_keras_serializable("quatre_tf")
-class RotatE(ScoreFunction):
+class RotatE(ComplEx):
     """The negative length of `h e^(i phase) - t`, complex numbers stored `[real | imaginary]`.
+
+    The queries are those of ComplEx, for relations of modulus 1.
 
     Args:
         num_relations: See `ScoreFunction`.
@@ -28,7 +29,7 @@ class RotatE(ScoreFunction):
           ICLR 2019
     """
 
-    entity_components = 2
+    multilinear = False
     similarities: ClassVar[Mapping[int, Similarity]] = {1: COMPLEX_MODULUS, 2: EUCLIDEAN}
 
     def __init__(self, num_relations: int, embedding_dim: int, norm: int = 2, **kwargs: Any):
@@ -48,12 +49,3 @@ class RotatE(ScoreFunction):
     def fold(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
         """Returns `e^(i phase)`."""
         return tf.concat([tf.cos(rows[0]), tf.sin(rows[0])], axis=-1)
-
-    def tail_queries(self, heads: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
-        """Returns `h e^(i phase)`."""
-        return multiply(heads, folded)
-
-    def head_queries(self, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
-        """Returns `t e^(-i phase)`."""
-        real, imaginary = tf.split(folded, 2, axis=-1)
-        return multiply(tails, tf.concat([real, -imaginary], axis=-1))

@@ -224,14 +224,6 @@ def _is_finite(similarity: Similarity, table: CandidateTable, queries: tf.Tensor
     return tf.square(table.norm + norm) < _SAFE_SCORE
 
 
-def _assert_finite(scores: tf.Tensor) -> tf.Operation | None:
-    """Raises InvalidArgumentError if a score is NaN or infinite."""
-    return tf.debugging.Assert(
-        tf.reduce_all(tf.math.is_finite(scores)),
-        [f"Scores hold {NOT_FINITE} values; a rank among them would mean nothing."],
-    )
-
-
 def _sweep(
     similarity: Similarity,
     rows: Rows,
@@ -292,7 +284,11 @@ def _sweep(
 
 
 def _checked(scores: tf.Tensor) -> tf.Tensor:
-    with tf.control_dependencies([_assert_finite(scores)]):
+    are_finite = tf.debugging.Assert(
+        tf.reduce_all(tf.math.is_finite(scores)),
+        [f"Scores hold {NOT_FINITE} values; a rank among them would mean nothing."],
+    )
+    with tf.control_dependencies([are_finite]):
         return tf.constant(True)
 
 

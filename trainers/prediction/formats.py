@@ -64,7 +64,8 @@ def write(report: Report, form: str, output: str | None = None) -> None:
         # Programs read it, and an escaped name would be another one.
         sys.stdout.reconfigure(encoding="utf-8")
     writer = {"table": _write_tables, "json": _write_json, "csv": _write_csv}[form]
-    with _opened(output) as stream:
+    opened = contextlib.nullcontext(sys.stdout) if output is None else output_file(output)
+    with opened as stream:
         writer(report, stream)
 
 
@@ -130,12 +131,3 @@ def _reason(fact: Mapping[str, Any]) -> str:
 
 def _labelled(name: str, label: str | None) -> str:
     return f"{name} {label}" if label else name
-
-
-@contextlib.contextmanager
-def _opened(output: str | None) -> Iterator[IO[str]]:
-    if output is None:
-        yield sys.stdout
-        return
-    with output_file(output) as stream:
-        yield stream

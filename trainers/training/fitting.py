@@ -240,20 +240,16 @@ def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Tr
     length = f"{config.epochs} epochs of {trainer.recipe.steps_per_epoch} steps"
     if config.budget_minutes:
         length = f"{config.budget_minutes:g} minutes in all"
+    suffix = " (compiled)" if trainer.has_compiled_step and config.recipe == "paper" else ""
     print(
         f"{graph.name}: {graph.num_entities:,} entities, {graph.num_relations:,} relations, "
         f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} train / valid / test "
         f"triples\n"
         f"{config.model}, recipe {config.recipe}: {width} floats per entity, {parameters:,} "
-        f"parameters, {_describe_step(config, trainer)} per step, {length}\n"
+        f"parameters, {trainer.recipe.description}{suffix} per step, {length}\n"
         f"Run directory: {run.path}",
         flush=True,
     )
-
-
-def _describe_step(config: TrainConfig, trainer: Trainer) -> str:
-    suffix = " (compiled)" if trainer.has_compiled_step and config.recipe == "paper" else ""
-    return f"{trainer.recipe.description}{suffix}"
 
 
 def _stored_results(session: _Session) -> Results | None:

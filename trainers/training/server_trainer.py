@@ -46,7 +46,7 @@ class ServerTrainer(Trainer):
 
     @property
     def _variables(self) -> list[tf.Variable]:
-        return _flat(self._shards)
+        return tf.nest.flatten(self._shards)
 
     @property
     def _slots(self) -> dict[str, list[tf.Variable]]:
@@ -92,7 +92,7 @@ class ServerTrainer(Trainer):
     def _worker_step(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         objective = self.recipe.objective(self.model, batch)
         pairs = zip(objective.gradients, self._shards, strict=True)
-        gradients = _flat([_split(gradient, shards) for gradient, shards in pairs])
+        gradients = tf.nest.flatten([_split(gradient, shards) for gradient, shards in pairs])
         self.optimizer.apply(gradients, self._variables)
         norm = self.optimizer.gradient_norm.value
         return tf.stack([objective.loss, objective.regularization, norm])
@@ -124,7 +124,3 @@ def _joined(table: tf.Variable, slots: list[tf.Variable]) -> tf.Variable:
     """Returns slots in shards as their table is: a checkpoint holds each as one tensor."""
     # TensorFlow exports no name of the class.
     return slots[0] if len(slots) == 1 else type(table)(slots)
-
-
-def _flat(nested: list[list]) -> list:
-    return [item for items in nested for item in items]

@@ -116,7 +116,7 @@ class Trainer:
         """Whether a checkpoint would hold finite numbers only: one sum per variable shows it."""
         variables = tf.nest.flatten(self.state)
         shards = [shard for variable in variables for shard, _ in shards_of(variable)]
-        sums = [there(_sum, shard).numpy() for shard in shards]
+        sums = [there(tf.reduce_sum, shard).numpy() for shard in shards]
         return bool(np.all(np.isfinite(sums)))
 
     def rewind(self) -> None:
@@ -165,10 +165,6 @@ class Trainer:
         objective = self.recipe.objective(self.model, batch)
         self.optimizer.apply(objective.gradients, self._variables)
         return objective.loss, objective.regularization
-
-
-def _sum(variable: tf.Variable) -> tf.Tensor:
-    return tf.reduce_sum(tf.convert_to_tensor(variable))
 
 
 def make_model(config: TrainConfig, graph: Graph) -> KGEModel:
