@@ -135,7 +135,7 @@ _FB15K = {"num_candidates": 2048, "learning_rate": 0.2, "n3": 0.0075}
 _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 20}
 _TRANSE = {**_DISTANCE, "embedding_dim": 512, "norm": "2"}
 _PROJECTED = {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}
-_PROJECTED_FEW = {**_PROJECTED, "embedding_dim": 50, "num_candidates": 512, "epochs": 10}
+_PROJECTED_NARROW = {**_PROJECTED, "embedding_dim": 50, "num_candidates": 512, "epochs": 10}
 _ROTATE = {**_DISTANCE, "embedding_dim": 256, "init_scale": 0.05}
 _DURA = {"dura": 0.06, "opposite_dura": 0.06}
 _RESCAL = {
@@ -169,7 +169,7 @@ _CONVKB = {
     "epochs": 16,
     "validate_every": 4,
 }
-# The other models, one or two runs each: less tuning than the quaternions had.
+# The other models, most with less tuning than QuatRE had (benchmarks/attempts.md).
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "distmult": {
         "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 1024}},
@@ -231,14 +231,14 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "transr": {
         "sampled": {
             "wn18rr": {**_PROJECTED, "learning_rate": 0.2, "num_candidates": 4096},
-            "fb15k237": _PROJECTED_FEW,
+            "fb15k237": _PROJECTED_NARROW,
         }
     },
     "stranse": {
         "sampled": {
             "wn18rr": _PROJECTED,
-            "fb15k237": _PROJECTED_FEW,
-            "wn18": {**_PROJECTED_FEW, "num_candidates": 1024},
+            "fb15k237": _PROJECTED_NARROW,
+            "wn18": {**_PROJECTED_NARROW, "num_candidates": 1024},
         }
     },
     "murp": {
