@@ -56,7 +56,8 @@ class SoftmaxOptions(NamedTuple):
     """Weights and precision of the softmax objectives.
 
     Attributes:
-        n3: Weight of the N3 regularizer of each triple.
+        n3: Weight of the N3 regularizer of each triple: of its entities and, where scores are
+            multilinear, of its folded relation.
         dura: Weight of the DURA regularizer of each triple, without queries from the target.
         opposite_dura: Weight of these queries in DURA.
         relation_prediction: Weight of the auxiliary task of Chen et al. (AKBC 2021): to predict the
@@ -120,8 +121,9 @@ def query_objective(
     queries, encoder_gradients = function.encode_in_training(queries, batch.seed)
     ranking = rank(queries, weights)
 
-    # N3 measures the factors of a score, entities and relations. DURA keeps a query and its answer
-    # close by the norms of entity and query.
+    # N3 measures entities, and relations where they are factors of the score: it would shrink the
+    # matrices of a distance to zero. DURA keeps a query and its answer close by the norms of entity
+    # and query.
     components, squared = function.entity_components, options.dura * weights
     regularization, given_norms = _compiled_norms(given, components, options.n3 * weights, squared)
     upstream = ranking.query_gradient
@@ -133,7 +135,7 @@ def query_objective(
         function, given, folded, relations.index, relations.is_head, upstream
     )
     contributions = [*ranking.contributions, (batch.entities, given_gradient + given_norms)]
-    if options.n3:
+    if options.n3 and function.multilinear:
         of_relations = tf.math.unsorted_segment_sum(weights, relations.index, tf.shape(folded)[0])
         value, gradient = weighted_norms(folded, components, options.n3 * of_relations, 0.0)
         regularization, folded_gradient = regularization + value, folded_gradient + gradient

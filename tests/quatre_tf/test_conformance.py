@@ -271,6 +271,21 @@ def test_relation_prediction_is_for_multilinear_scores(case):
     check_gradients(model, objective, loss)
 
 
+@pytest.mark.usefixtures("uncompiled")
+def test_n3_measures_entities_and_relations_that_are_factors(case):
+    model, options = make(case, reciprocal=True), SoftmaxOptions(n3=0.5)
+    objective = candidate_softmax_objective(model, query_batch(), options, num_targets=1)
+    function, places = model.score_function, QUERIES["rows"]
+    entities = model.entities.embeddings.numpy()
+    measured = [entities[np.take(QUERIES["entities"], places)], entities[QUERIES["targets"]]]
+    if function.multilinear:
+        relations = tf.constant(np.take(QUERIES["relations"], places))
+        measured.append(function.fold(function.lookup(relations)).numpy())
+    parts = [rows.reshape(len(rows), function.entity_components, -1) for rows in measured]
+    expected = 0.5 * sum(np.sum(np.linalg.norm(part, axis=1) ** 3) for part in parts)
+    np.testing.assert_allclose(objective.regularization, expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("case", systems.DISTINCT, ids=str)
 def test_ranks_equal_a_naive_ranking(case):
     """A random graph with equal entities: candidate by candidate, in all three candidate sets."""
