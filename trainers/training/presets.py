@@ -169,6 +169,15 @@ _CONVKB = {
     "epochs": 16,
     "validate_every": 4,
 }
+_CONVE = {
+    "embedding_dim": 200,
+    "n3": 0.0,
+    "optimizer": "adam",
+    "learning_rate": 0.003,
+    "init_scale": 0.05,
+    "epochs": 40,
+    "validate_every": 20,
+}
 # The other models, most with less tuning than QuatRE had (benchmarks/attempts.md).
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "distmult": {
@@ -262,17 +271,16 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         },
     },
     "conve": {
-        "sampled": {
-            "wn18rr": {
-                "embedding_dim": 200,
-                "n3": 0.0,
-                "optimizer": "adam",
-                "learning_rate": 0.003,
-                "init_scale": 0.05,
-                "epochs": 40,
-                "validate_every": 20,
+        "strong": {
+            "fb15k237": {
+                **_CONVE,
+                "learning_rate": 0.0015,
+                "batch_size": 300,
+                "epochs": 20,
+                "validate_every": 5,
             }
-        }
+        },
+        "sampled": {"wn18rr": _CONVE},
     },
 }
 # Where all entities are worth their time as candidates.
