@@ -252,7 +252,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     },
     "murp": {
         "sampled": {
-            "wn18rr": {**_DISTANCE, "embedding_dim": 40, "validate_every": 10},
+            "wn18rr": {**_DISTANCE, "embedding_dim": 128, "n3": 30.0, "validate_every": 5},
             "fb15k237": {**_DISTANCE, "embedding_dim": 200, "epochs": 8, "validate_every": 4},
         }
     },
