@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from quatre_tf.ranking.entity_lists import Tile
 from quatre_tf.sharded_rows import Rows, num_rows, sum_of_squares
-from quatre_tf.similarities import Similarity
+from quatre_tf.similarities import ROW_BLOCK, Similarity
 
 # On x86 CPUs a product with any number of queries from 16 on was found to be rounded alike, and one
 # with fewer otherwise: so a query alone gets the rank that it has among others.
@@ -70,6 +70,10 @@ def scan_tiles(
 
     def step(start: tf.Tensor, *state: tf.Tensor) -> tuple[tf.Tensor, ...]:
         limit = tf.minimum(start + tile_size, num_entities)
+        if not fill_up:
+            # Rows that fill no block are a tile of their own: `products` copies what they are in.
+            blocks = (limit - start) // ROW_BLOCK * ROW_BLOCK
+            limit = tf.where(blocks > 0, start + blocks, limit)
         # Leading rows of a tensor are a view on it: nothing is copied.
         some, missing = rows[start:limit], start + tile_size - limit
         if fill_up:
