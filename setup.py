@@ -42,7 +42,7 @@ setup(
     packages=[*find_packages(include=["quatre_tf", "quatre_tf.*"]), *PROGRAMS],
     package_dir=PROGRAMS,
     package_data={
-        "quatre_tf": ["py.typed", "accelerated/*.cc"],
+        "quatre_tf": ["py.typed", "accelerated/*.cc", "accelerated/*.h"],
         "quatre_tf._programs.datasets": ["countries/*.txt"],
         "quatre_tf._programs.trainers": ["explorer/static/*"],
     },

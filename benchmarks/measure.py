@@ -243,7 +243,7 @@ def peak_memory() -> int:
 
 
 def machine() -> dict[str, Any]:
-    """Returns the processor, number of cores and versions, and whether `paper` is compiled."""
+    """Returns the processor, number of cores, versions, and if compiled operations are used."""
     import keras
     import tensorflow as tf
 
@@ -253,18 +253,16 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
-        "compiled_paper_step": _is_paper_compiled(),
+        "compiled_operations": _has_compiled_operations(),
     }
 
 
-def _is_paper_compiled() -> bool:
-    from quatre_tf.accelerated.kernel import KernelError
-    from quatre_tf.layers.relation_rotations import RelationRotations
-    from quatre_tf.objectives.sampled_logistic import compiled_operation
+def _has_compiled_operations() -> bool:
+    from quatre_tf.accelerated import kernel
 
     try:
-        return compiled_operation(RelationRotations(1, 1)) is not None
-    except KernelError:
+        return kernel.operations() is not None
+    except kernel.KernelError:
         return False
 
 

@@ -76,7 +76,7 @@ def main() -> None:
     graph = random_graph(SIZES[shape])
     trainer, batch = _trainer_and_batch(config, graph)
     parts = _parts(batch, *trainer.model.entities.embeddings.shape)
-    steps = _steps(recipe, measure.training_step(trainer, batch))
+    steps = _steps(measure.training_step(trainer, batch))
     width = trainer.model.score_function.entity_width
     steps |= {name: _other_step(name, config, graph, width) for name in _OTHERS.value}
     runs = steps | {name: part.run for name, part in parts.items()}
@@ -151,8 +151,8 @@ def _other_step(
     return measure.training_step(*_trainer_and_batch(other, graph))
 
 
-def _steps(recipe: str, step: Callable[[], "tf.Tensor"]) -> dict[str, Callable[[], "tf.Tensor"]]:
-    """Returns the step, and where `paper` is compiled, the one made of TensorFlow's operations."""
+def _steps(step: Callable[[], "tf.Tensor"]) -> dict[str, Callable[[], "tf.Tensor"]]:
+    """Returns the step, and if it has compiled operations, the one made of TensorFlow's."""
 
     def not_compiled() -> "tf.Tensor":
         # Read while the step is traced.
@@ -160,7 +160,7 @@ def _steps(recipe: str, step: Callable[[], "tf.Tensor"]) -> dict[str, Callable[[
             return step()
 
     steps = {"step": step}
-    if recipe == "paper" and measure.machine()["compiled_paper_step"]:
+    if measure.machine()["compiled_operations"]:
         steps["step, not compiled"] = not_compiled
     return steps
 

@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 
 from quatre_tf import poincare
+from quatre_tf.accelerated import kernel
 from quatre_tf.keras_internals import Gradient, SummedGradients
 from quatre_tf.sparse_rows import sum_duplicates
 
@@ -160,9 +161,16 @@ class SparseAdagrad(SparseOptimizer, keras.optimizers.Adagrad):
     def update_rows(
         self, variable: tf.Variable, ids: tf.Tensor, gradient: tf.Tensor, learning_rate: tf.Tensor
     ) -> None:
-        """Updates rows by TensorFlow's fused kernel."""
-        tf.raw_ops.ResourceSparseApplyAdagradV2(
-            **self._arguments(variable), lr=learning_rate, grad=gradient, indices=ids
+        """Updates rows by the compiled operation, or by TensorFlow's where it is not used."""
+        operations = kernel.operations() if variable.dtype == tf.float32 else None
+        update = (
+            operations.quatre_adagrad if operations else tf.raw_ops.ResourceSparseApplyAdagradV2
+        )
+        update(
+            **self._arguments(variable),
+            lr=learning_rate,
+            grad=gradient,
+            indices=tf.cast(ids, tf.int32),
         )
 
     def steps(

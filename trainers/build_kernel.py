@@ -1,10 +1,10 @@
-"""Compiles the training step of --recipe=paper; later runs use it automatically.
+"""Compiles operations of the training step for CPUs; later runs use them automatically.
 
 Usage: quatre build-kernel
 
-Needs a C++ compiler (g++ or clang++; the environment variable CXX selects another) and takes half a
-minute. Run it again after an update of this project or of TensorFlow. Runs that use the
-compiled step print "(compiled)". Results are equal up to rounding.
+Needs a C++ compiler (g++ or clang++; the environment variable CXX selects another) and takes a
+minute. Run it again after an update of this project or of TensorFlow. Runs with Adagrad then print
+"(compiled)". Results are equal up to rounding.
 """
 
 from datasets.program import import_tensorflow, run_program

@@ -1,1 +1,1 @@
-"""The compiled step of the `paper` recipe, an optional plug-in."""
+"""Training operations compiled for CPUs, an optional plug-in."""

@@ -1,8 +1,9 @@
-"""The compiled step of the paper's objective: built once by a C++ compiler, then loaded if found.
+"""Compiled operations: built once by a C++ compiler, then loaded if found.
 
-`sampled_logistic.cc` is the source. Without it the step uses TensorFlow's operations, which give
-the same results up to rounding and are slower (docs/recipes.md). It is not built when the package
-is installed, because every user would then need a compiler.
+`sampled_logistic.cc` is the step of the paper's objective, `adagrad.cc` the update of tables.
+Without them TensorFlow's operations are used, which give the same results up to rounding and are
+slower (docs/recipes.md). They are not built when the package is installed, because every user would
+then need a compiler.
 """
 
 import contextlib
@@ -15,23 +16,23 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from quatre_tf.errors import ConfigError
 
-_SOURCE = pathlib.Path(__file__).with_name("sampled_logistic.cc")
-# Sums of products in any order, where the source asks for it; nothing of -ffast-math, which would
-# hide a NaN.
-_FLAGS = ("-shared", "-fPIC", "-O3", "-fopenmp-simd")
+_SOURCES = sorted(pathlib.Path(__file__).parent.glob("*.cc"))
+_HEADERS = sorted(pathlib.Path(__file__).parent.glob("*.h"))
+# Sums of products in any order, where the source asks for it, and roots without errno; nothing else
+# of -ffast-math, which would hide a NaN.
+_FLAGS = ("-shared", "-fPIC", "-O3", "-fopenmp-simd", "-fno-math-errno")
 _COMPILERS = ("g++", "clang++", "c++")
 _SWITCH = "QUATRE_ENABLE_KERNEL"
 _LINES_SHOWN = 20
 
-# The operation of this process, by where it comes from: none or one.
-_loaded: dict[pathlib.Path, Callable[..., Any]] = {}
+# The library of this process, by where it comes from: none or one.
+_loaded: dict[pathlib.Path, Any] = {}
 
 
 class KernelError(ConfigError):
@@ -47,15 +48,15 @@ def library_path() -> pathlib.Path:
     """
     folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     versions = (tf.__version__, tf.version.GIT_VERSION, platform.machine(), platform.libc_ver())
-    made_of = repr((_SOURCE.read_text("utf-8"), _FLAGS, versions))
-    digest = hashlib.sha256(made_of.encode()).hexdigest()
-    return pathlib.Path(folder) / "quatre_tf" / f"{_SOURCE.stem}-{digest[:16]}.so"
+    texts = [path.read_text("utf-8") for path in (*_SOURCES, *_HEADERS)]
+    digest = hashlib.sha256(repr((texts, _FLAGS, versions)).encode()).hexdigest()
+    return pathlib.Path(folder) / "quatre_tf" / f"operations-{digest[:16]}.so"
 
 
 def build() -> pathlib.Path:
     """Compiles the library, in place of one that is there, and returns its path.
 
-    It takes half a minute: TensorFlow's headers are long. What does not work replaces nothing.
+    It takes a minute: TensorFlow's headers are long. What does not work replaces nothing.
 
     Raises:
         KernelError: There is no compiler, it failed, what it made cannot be loaded, or the folder
@@ -85,10 +86,12 @@ def build() -> pathlib.Path:
     return path
 
 
-def load() -> Callable[..., Any] | None:
-    """Returns the operation, or None where it was not built or is switched off.
+def operations() -> Any | None:
+    """Returns the module of the operations, or None where they are not used.
 
-    `QUATRE_ENABLE_KERNEL=0` in the environment switches it off.
+    They are used where they were built, but not on GPUs, and not with parameter servers: the
+    process that would run them may not have them. `QUATRE_ENABLE_KERNEL=0` in the environment
+    switches them off.
 
     Raises:
         KernelError: There is a library that TensorFlow cannot load, or the variable is neither 0
@@ -97,23 +100,24 @@ def load() -> Callable[..., Any] | None:
     wanted = os.environ.get(_SWITCH) or "1"
     if wanted not in ("0", "1"):
         raise KernelError(f"{_SWITCH} in the environment must be 0 or 1. Received: {wanted!r}.")
-    if wanted == "0":
+    servers = isinstance(tf.distribute.get_strategy(), tf.distribute.ParameterServerStrategy)
+    if wanted == "0" or servers or tf.config.list_logical_devices("GPU"):
         return None
     path = library_path()
     # False, too, where the folder may not be looked into.
     return _load(path) if os.path.isfile(path) else None
 
 
-def _load(path: pathlib.Path) -> Callable[..., Any]:
+def _load(path: pathlib.Path) -> Any:
     if path not in _loaded:
         if _loaded:
-            # TensorFlow would have the operation twice, and refuse both.
+            # TensorFlow would have the operations twice, and refuse both.
             raise KernelError(
                 f"Cannot load {path}: this process has loaded {next(iter(_loaded))} before. Start "
                 "Python anew."
             )
         try:
-            _loaded[path] = tf.load_op_library(str(path)).quatre_sampled_logistic
+            _loaded[path] = tf.load_op_library(str(path))
         except tf.errors.OpError as error:
             raise KernelError(
                 f"Cannot load {path}: {error.message} Build it again with "
@@ -140,7 +144,7 @@ def compiler() -> list[str]:
     raise KernelError(
         f"There is no C++ compiler: looked for {' '.join(given[:1]) or ', '.join(_COMPILERS)}. "
         "Install one, for example `apt install g++`, or name it in the environment variable CXX. "
-        "Without it the paper's step is made of TensorFlow's operations: the same, slower."
+        "Without it training uses TensorFlow's operations: the same, slower."
     )
 
 
@@ -154,7 +158,7 @@ def _compile(command: list[str], path: pathlib.Path) -> None:
             options.append(flag)
     link = tf.sysconfig.get_link_flags()
     _run(
-        [*command, *_FLAGS, *options, *headers, str(_SOURCE), "-o", str(path), *link],
+        [*command, *_FLAGS, *options, *headers, *map(str, _SOURCES), "-o", str(path), *link],
         "TensorFlow wants GCC 9 or Clang 14 at least. Another compiler is given in the environment "
         "variable CXX.",
     )

@@ -14,17 +14,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "processors.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/util/work_sharder.h"
-
-// One library for all processors of an architecture: the loader takes the widest that there is.
-#if defined(__x86_64__) && defined(__linux__)
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
 
 // Not in the unnamed namespace: compilers give the variants of a function external names.
 namespace quatre_tf {

@@ -163,19 +163,14 @@ def _occurring_entities(batch: SampledBatch) -> tf.Tensor:
 def compiled_operation(
     function: ScoreFunction, dtype: tf.DType = tf.float32
 ) -> Callable[..., Any] | None:
-    """Returns the operation of `quatre_tf.accelerated.kernel`, or None where it is not used.
-
-    It is used for float32 rotations where it was built, but not on GPUs, and not with parameter
-    servers: the worker that takes a step may not have it.
+    """Returns the compiled operation for float32 rotations, or None where it is not used.
 
     Raises:
         quatre_tf.accelerated.kernel.KernelError: It was built and cannot be loaded.
     """
-    servers = isinstance(tf.distribute.get_strategy(), tf.distribute.ParameterServerStrategy)
     fits = isinstance(function, RelationRotations) and dtype == tf.float32
-    if not fits or servers or tf.config.list_logical_devices("GPU"):
-        return None
-    return kernel.load()
+    operations = kernel.operations() if fits else None
+    return operations.quatre_sampled_logistic if operations else None
 
 
 def _entity_part(

@@ -26,7 +26,7 @@ def dense(gradient):
 
 
 @pytest.mark.parametrize("ids", [[0, 4, 6], [2, 2, 5, 2, 0]], ids=["unique", "duplicates"])
-def test_sparse_steps_equal_dense_adagrad_of_the_sum(rng, ids):
+def test_sparse_steps_equal_dense_adagrad_of_the_sum(rng, step_made_of, ids):
     table = variable(rng)
     expected, accumulator = table.numpy().astype(np.float64), np.zeros(SHAPE)
     optimizer = SparseAdagrad(0.3, epsilon=1e-10)
@@ -42,7 +42,7 @@ def test_sparse_steps_equal_dense_adagrad_of_the_sum(rng, ids):
 @pytest.mark.parametrize(
     ("options", "scale"), [({"initial_accumulator_value": 0.2, "epsilon": 1e-3}, 1.0), ({}, 1e-6)]
 )
-def test_dense_gradients_take_the_same_form(rng, options, scale):
+def test_dense_gradients_take_the_same_form(rng, step_made_of, options, scale):
     """Mean losses give gradients near 1e-6, which the defaults must not swallow."""
     table = variable(rng)
     gradient = scale * rng.normal(size=SHAPE)

@@ -240,7 +240,7 @@ def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Tr
     length = f"{config.epochs} epochs of {trainer.recipe.steps_per_epoch} steps"
     if config.budget_minutes:
         length = f"{config.budget_minutes:g} minutes in all"
-    suffix = " (compiled)" if trainer.has_compiled_step and config.recipe == "paper" else ""
+    suffix = " (compiled)" if trainer.has_compiled_updates else ""
     print(
         f"{graph.name}: {graph.num_entities:,} entities, {graph.num_relations:,} relations, "
         f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} train / valid / test "

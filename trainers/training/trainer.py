@@ -8,11 +8,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from quatre_tf.accelerated import kernel
 from quatre_tf.data.batches import Share
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
 from quatre_tf.model import KGEModel
-from quatre_tf.objectives.sampled_logistic import compiled_operation
 from quatre_tf.optimizers import SparseAdagrad, SparseAdam, SparseOptimizer
 from quatre_tf.sharded_rows import shards_of, there
 from trainers.training.config import TrainConfig
@@ -76,15 +76,15 @@ class Trainer:
         self._iterator: Iterator | None = None
 
     @property
-    def has_compiled_step(self) -> bool:
-        """Whether the steps of `paper` use the compiled operation.
+    def has_compiled_updates(self) -> bool:
+        """Whether tables are updated by the compiled operation.
 
         Raises:
             quatre_tf.accelerated.kernel.KernelError: It was built and cannot be loaded.
         """
         # In the scope, because parameter servers do not use it.
         with self._strategy.scope():
-            return compiled_operation(self.model.score_function) is not None
+            return isinstance(self.optimizer, SparseAdagrad) and kernel.operations() is not None
 
     @property
     def _variables(self) -> list[Any]:

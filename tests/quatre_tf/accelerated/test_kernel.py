@@ -1,5 +1,9 @@
-"""The compiled step: building, finding, refusing; test_sampled_logistic has what it computes."""
+"""Compiled operations: building, finding, refusing.
 
+test_sampled_logistic.py and test_optimizers.py have what they compute.
+"""
+
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -8,6 +12,7 @@ from quatre_tf import QuatRE
 from quatre_tf.accelerated import kernel
 from quatre_tf.layers.relation_rotations import RelationRotations
 from quatre_tf.objectives.sampled_logistic import compiled_operation, sampled_logistic_objective
+from quatre_tf.optimizers import SparseAdagrad
 from tests.batches import random_batch
 
 NOTHING = {
@@ -23,7 +28,24 @@ ROTATIONS = RelationRotations(1, 1)
 
 @pytest.fixture
 def operation(use_kernel):
-    return kernel.load()
+    return kernel.operations().quatre_sampled_logistic
+
+
+@pytest.fixture
+def adagrad(use_kernel):
+    """Updates rows of a table of ones, and returns it with the value of it that was read before."""
+
+    def update(shape=(4, 8), sums=None, **changes):
+        table = tf.Variable(tf.ones(shape))
+        before = table.value()
+        accumulator = tf.Variable(tf.zeros(shape) if sums is None else sums)
+        right = {"grad": tf.ones([2, 8]), "indices": [3, 1], "lr": 0.5, "epsilon": 1e-10}
+        kernel.operations().quatre_adagrad(
+            var=table.handle, accum=accumulator.handle, **{**right, **changes}
+        )
+        return table, before
+
+    return update
 
 
 @pytest.fixture
@@ -144,7 +166,7 @@ def test_the_operation_is_what_steps_are_made_of(rng, operation):
 
 
 def test_where_it_cannot_be_steps_are_made_of_tensorflow(operation, monkeypatch):
-    assert compiled_operation(ROTATIONS) is operation
+    assert compiled_operation(ROTATIONS) is operation is not None
     assert compiled_operation(ROTATIONS, tf.float64) is None
     with monkeypatch.context() as patch:
         patch.setattr(tf.config, "list_logical_devices", lambda kind: [kind])
@@ -154,12 +176,63 @@ def test_where_it_cannot_be_steps_are_made_of_tensorflow(operation, monkeypatch)
     assert compiled_operation(ROTATIONS) is None
 
 
+def test_rows_change_in_place_but_not_a_value_that_was_read(adagrad):
+    table, before = adagrad()
+    np.testing.assert_array_equal(table.numpy(), np.repeat([[1.0], [0.5], [1.0], [0.5]], 8, axis=1))
+    np.testing.assert_array_equal(before, np.ones([4, 8]))
+
+
+def test_no_rows(adagrad):
+    table, _ = adagrad(grad=tf.ones([0, 8]), indices=np.zeros(0, np.int32))
+    np.testing.assert_array_equal(table.numpy(), np.ones([4, 8]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"indices": [3]}, "one row of the gradient for each index"),
+        ({"indices": [[3, 1]]}, "one row of the gradient for each index"),
+        ({"grad": tf.ones([2, 7])}, "one row of the gradient for each index"),
+        ({"grad": tf.ones([16])}, "one row of the gradient for each index"),
+        ({"indices": [3, 4]}, "indices out of bounds"),
+        ({"indices": [-1, 3]}, "indices out of bounds"),
+        ({"lr": [0.5]}, "must be scalars"),
+        ({"epsilon": [0.5]}, "must be scalars"),
+        ({"sums": tf.zeros([4, 7])}, "the same shape, with rows"),
+        ({"sums": tf.zeros([4, 8], tf.float64)}, "must be float32"),
+        ({"shape": (), "sums": 0.0}, "the same shape, with rows"),
+    ],
+)
+def test_operands_of_an_update_that_do_not_fit_are_refused(adagrad, changes, message):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        adagrad(**changes)
+
+
+@pytest.mark.parametrize(("dtype", "updates"), [("float32", 1), ("float64", 0)])
+def test_rows_of_tables_are_updated_by_it(use_kernel, dtype, updates):
+    """Not those of other dtypes, nor dense gradients, where it would gain nothing."""
+    ones = tf.ones([5, 3], dtype)
+    rows = tf.IndexedSlices(ones[:2], tf.constant([4, 0]), tf.constant([5, 3]))
+    variables = [keras.Variable(start, dtype=dtype) for start in (ones, ones)]
+    optimizer = SparseAdagrad()
+    optimizer.build(variables)
+
+    @tf.function
+    def step(*gradients):
+        optimizer.apply(gradients, variables)
+
+    traced = step.get_concrete_function(rows, ones)
+    operations = [operation.type for operation in traced.graph.get_operations()]
+    assert operations.count("QuatreAdagrad") == updates
+    assert sum("ApplyAdagradV2" in name for name in operations) == 2 - updates
+
+
 def test_it_is_used_where_it_was_built_and_not_switched_off(kernel_cache, empty_cache, monkeypatch):
-    assert kernel.load() is None
+    assert kernel.operations() is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(kernel_cache))
-    assert kernel.load() is not None
+    assert kernel.operations() is not None
     monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "0")
-    assert kernel.load() is None
+    assert kernel.operations() is None
 
 
 def test_one_of_another_release_is_not_taken(empty_cache, monkeypatch):
@@ -169,10 +242,12 @@ def test_one_of_another_release_is_not_taken(empty_cache, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, "v9.9.9")
             assert kernel.library_path() != here
-    source = empty_cache / "sampled_logistic.cc"
+    source = empty_cache / "operation.cc"
     source.write_text("// another\n", encoding="utf-8")
-    monkeypatch.setattr(kernel, "_SOURCE", source)
-    assert kernel.library_path() != here
+    for name in ("_SOURCES", "_HEADERS"):
+        with monkeypatch.context() as patch:
+            patch.setattr(kernel, name, [source])
+            assert kernel.library_path() != here
 
 
 def test_a_library_that_cannot_be_loaded(empty_cache, monkeypatch):
@@ -181,7 +256,7 @@ def test_a_library_that_cannot_be_loaded(empty_cache, monkeypatch):
     path.parent.mkdir()
     path.write_bytes(b"not a library")
     with pytest.raises(kernel.KernelError, match=f"Cannot load {path}.*Build it again"):
-        kernel.load()
+        kernel.operations()
 
 
 def test_no_compiler_is_found(empty_cache, monkeypatch):
