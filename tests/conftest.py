@@ -7,7 +7,7 @@ import sys
 # Before TensorFlow is imported anywhere: its start-up notes are not ours.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-# A compiled step that the developer has is not what is tested, but by `step_made_of`.
+# Compiled operations that the developer has are not tested, but by `step_made_of`.
 os.environ["QUATRE_ENABLE_KERNEL"] = "0"
 
 import filelock
@@ -143,7 +143,7 @@ def archive_dir():
 
 @pytest.fixture(scope="session")
 def kernel_cache(pytestconfig):
-    """A cache folder with the compiled step; pytest's cache keeps it for the next run."""
+    """A cache folder with the compiled operations; pytest's cache keeps it for the next run."""
     import tensorflow as tf
 
     from quatre_tf.accelerated import kernel
@@ -153,7 +153,7 @@ def kernel_cache(pytestconfig):
     except kernel.KernelError as error:
         pytest.skip(str(error))
     if tf.config.list_physical_devices("GPU"):
-        pytest.skip("the compiled step is for CPUs")
+        pytest.skip("compiled operations are for CPUs")
     cache = pytestconfig.cache.mkdir("kernel")
     with filelock.FileLock(cache / "lock"), pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
@@ -178,14 +178,14 @@ def build_kernel(cache, kernel):
 
 @pytest.fixture
 def use_kernel(kernel_cache, monkeypatch):
-    """Makes the paper's steps compiled ones, those of processes that are started too."""
+    """Makes training use compiled operations, in processes that are started too."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(kernel_cache))
     monkeypatch.setenv("QUATRE_ENABLE_KERNEL", "1")
 
 
 @pytest.fixture(params=["tensorflow", "kernel"])
 def step_made_of(request):
-    """The paper's step in both of its forms."""
+    """Steps of TensorFlow's operations and of compiled ones."""
     from quatre_tf.layers.relation_rotations import RelationRotations
     from quatre_tf.objectives.sampled_logistic import compiled_operation
 
