@@ -248,6 +248,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "wn18rr": _PROJECTED,
             "fb15k237": _PROJECTED_NARROW,
             "wn18": {**_PROJECTED_NARROW, "num_candidates": 1024},
+            "fb15k": {**_PROJECTED_NARROW, "epochs": 8, "validate_every": 4},
         }
     },
     "murp": {
