@@ -7,6 +7,7 @@ then need a compiler.
 """
 
 import contextlib
+import functools
 import hashlib
 import os
 import pathlib
@@ -47,10 +48,16 @@ def library_path() -> pathlib.Path:
     never taken.
     """
     folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    versions = (tf.__version__, tf.version.GIT_VERSION, platform.machine(), platform.libc_ver())
-    texts = [path.read_text("utf-8") for path in (*_SOURCES, *_HEADERS)]
-    digest = hashlib.sha256(repr((texts, _FLAGS, versions)).encode()).hexdigest()
+    digest = _digest((*_SOURCES, *_HEADERS), (tf.__version__, tf.version.GIT_VERSION))
     return pathlib.Path(folder) / "quatre_tf" / f"operations-{digest[:16]}.so"
+
+
+# Once: eager updates ask for the operations every time.
+@functools.cache
+def _digest(files: tuple[pathlib.Path, ...], versions: tuple[str, ...]) -> str:
+    texts = [path.read_text("utf-8") for path in files]
+    made_of = (texts, _FLAGS, versions, platform.machine(), platform.libc_ver())
+    return hashlib.sha256(repr(made_of).encode()).hexdigest()
 
 
 def build() -> pathlib.Path:
