@@ -86,4 +86,4 @@ def dropout(
         shape = tf.stack([shape[0], 1, 1, shape[-1]])
     seed = tf.random.experimental.stateless_fold_in(seed, place)
     kept = tf.random.stateless_uniform(shape, seed) >= rate
-    return tf.where(kept, values / (1.0 - rate), 0.0)
+    return values * (tf.cast(kept, values.dtype) / (1.0 - rate))
