@@ -58,9 +58,13 @@ class SummedGradients(tf.keras.optimizers.Optimizer):
         """Returns the variable that `build` was given, of which this one may be a replica."""
         return self._trainable_variables[self._get_variable_index(variable)]
 
+    def clip_each(self, gradients: list[Gradient]) -> list[Gradient]:
+        """Returns the gradients, each clipped to `clipnorm` or `clipvalue` if that is set."""
+        return gradients if self.global_clipnorm else super()._clip_gradients(gradients)
+
     def _clip_gradients(self, grads: list[Gradient]) -> list[Gradient]:
-        # Keras would clip each replica's gradients to the global norm before their sum.
-        return grads if self.global_clipnorm else super()._clip_gradients(grads)
+        # Keras would clip each replica's gradients before their sum: that is left to the hook.
+        return grads
 
     def _all_reduce_sum_gradients(self, grads_and_vars: Any) -> list[tuple[Gradient, Any]]:
         # TensorFlow remembers each trace of its all-reduce until the process ends.

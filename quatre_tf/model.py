@@ -1,5 +1,6 @@
 """Models: an entity table and a score function."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -175,10 +176,15 @@ class KGEModel(keras.Model):
 
     def similarity(self, side: str) -> Similarity:
         """Returns how the queries for a side, `head` or `tail`, are compared with entity rows."""
-        function = self.score_function
         if side == "head" and not self.has_head_queries:
-            return EnumeratedHeads(function, lambda: function.shared_weights)
-        return function.similarity
+            return self._enumerated_heads
+        return self.score_function.similarity
+
+    @functools.cached_property
+    def _enumerated_heads(self) -> EnumeratedHeads:
+        # One object: ranking is compiled for each.
+        function = self.score_function
+        return EnumeratedHeads(function, lambda: function.shared_weights)
 
     def _encode(self, queries: tf.Tensor) -> tf.Tensor:
         return self.score_function.encode(queries, self.score_function.shared_weights)[0]

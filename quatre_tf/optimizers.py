@@ -25,8 +25,8 @@ class SparseOptimizer(SummedGradients):
     g of a point p counts as `g (1 - |p|^2) / 2`, its square as the squared norm of that in every
     column, and the exponential map takes the step. Means of gradients are not transported.
 
-    Gradients are summed over the replicas of the distribution strategy first; `global_clipnorm`
-    then clips the norm of that sum, so that the result does not depend on the number of replicas.
+    Gradients are summed over the replicas of the distribution strategy first. Only then are they
+    clipped, so that the result does not depend on the number of replicas.
 
     Attributes:
         gradient_norm: Scalar variable, the global norm of the last gradients before clipping.
@@ -111,13 +111,13 @@ class SparseOptimizer(SummedGradients):
         _put(variable, gradient.indices, tf.concat([moved, others - of_others], axis=1))
 
     def transform_summed(self, gradients: list[Gradient]) -> list[Gradient]:
-        """Adds duplicate rows, records the global norm and clips it."""
+        """Adds duplicate rows, records the global norm and clips."""
         gradients = [sum_duplicates(g) if isinstance(g, tf.IndexedSlices) else g for g in gradients]
         norm = tf.linalg.global_norm(gradients)
         self.gradient_norm.assign(norm)
         if self.global_clipnorm:
             gradients = _scale_if_above(gradients, norm, self.global_clipnorm)
-        return gradients
+        return self.clip_each(gradients)
 
 
 @keras.saving.register_keras_serializable("quatre_tf")

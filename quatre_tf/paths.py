@@ -52,6 +52,18 @@ def user_path(path: str | os.PathLike) -> pathlib.Path:
     return pathlib.Path(expanded)
 
 
+def output_folder(path: str | os.PathLike) -> pathlib.Path:
+    """Returns the path of a folder to write to, which need not be there.
+
+    Raises:
+        DataError: It is a file; or as for `user_path`.
+    """
+    folder = user_path(path)
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder} is a file. Expected by --output: the path of a folder.")
+    return folder
+
+
 def check_regular(path: str | os.PathLike) -> None:
     """Raises DataError for a pipe, device or socket, which could be read once or without end.
 

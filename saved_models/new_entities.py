@@ -57,7 +57,8 @@ def add_entities(
     among old entities stay. The row of a new entity depends on its own triples alone.
 
     Args:
-        trained: Model and graph; they are not changed.
+        trained: Model and graph; they are not changed. The folder of the new run is `extended` in
+            theirs; `save` creates it.
         triples: Names `[num_triples, 3]` (head, relation, tail); of head and tail one is new.
         target_rank: The rank among the trained entities that a new entity should reach as the
             answer of its own triples. With a lower one it is found more often, both where it
@@ -79,7 +80,7 @@ def add_entities(
         )
     graph = extend_graph(trained.graph, triples, origin)
     rows = _fit_rows(trained, graph.train[len(trained.graph.train) :], target_rank)
-    return Run(extend_model(trained.model, rows), graph, trained.run_dir)
+    return Run(extend_model(trained.model, rows), graph, trained.run_dir / "extended")
 
 
 def posterior_mean(
@@ -114,23 +115,25 @@ def extend_graph(graph: Graph, triples: np.ndarray, origin: str) -> Graph:
         graph: The graph.
         triples: Names `[num_triples, 3]` (head, relation, tail); of head and tail one is new.
             Repeated triples count once.
-        origin: Where the triples come from, for messages: row i is line i + 1 of it.
+        origin: Where the triples come from, for messages.
 
     Returns:
         A graph with longer `entities`; its `train` ends with the new triples.
 
     Raises:
-        DataError: `ORIGIN:LINE: ...` for the first row whose relation is unknown, or of whose head
-            and tail none or both are new; or there are no rows.
+        DataError: The first row whose relation is unknown, or of whose head and tail none or both
+            are new; or there are no rows.
     """
     if not len(triples):
         raise DataError(f"{origin}: expected triples of new entities, received none.")
     known, relations = set(graph.entities.names), set(graph.relations.names)
-    for line, (head, relation, tail) in enumerate(triples.tolist(), start=1):
+    for number, (head, relation, tail) in enumerate(triples.tolist(), start=1):
+        # Not the line: files may have empty lines.
+        where = f"{origin}, triple {number}"
         if (head in known) == (tail in known):
-            raise _not_one_new(f"{origin}:{line}", head, tail, head in known)
+            raise _not_one_new(where, head, tail, head in known)
         if relation not in relations:
-            raise _unknown_relation(f"{origin}:{line}", relation, graph.relations)
+            raise _unknown_relation(where, relation, graph.relations)
     fresh = dict.fromkeys(name for name in triples[:, [0, 2]].flat if name not in known)
     entities = Vocabulary([*graph.entities.names, *fresh], graph.entities.kind)
     vocabularies = (entities, graph.relations, entities)

@@ -27,7 +27,8 @@ SIDES = ("tail", "head")
 _SEED = 1
 # Questions of a side: what two curves need, at the cost of a part of a validation.
 _MAX_QUESTIONS = 500
-_BATCH = 64
+# Of a side at once: at most so many, and so many scores.
+_MAX_BATCH, _MAX_SCORES = 64, 2**24
 # Of each question these are looked at: the best, and as many of the others drawn by chance.
 _BEST = 100
 
@@ -107,9 +108,10 @@ def candidates_of(model: KGEModel, graph: Graph, split: str) -> Candidates:
         questions = np.unique(graph.split(split)[:, columns], axis=0)
         questions = rng.permutation(questions)[:_MAX_QUESTIONS]
         num_questions += len(questions)
+        size = max(1, min(_MAX_BATCH, _MAX_SCORES // graph.num_entities))
         parts += [
-            _judge(model, graph, split, side, questions[start : start + _BATCH], rng)
-            for start in range(0, len(questions), _BATCH)
+            _judge(model, graph, split, side, questions[start : start + size], rng)
+            for start in range(0, len(questions), size)
         ]
     groups, scores, labels, weights = map(np.concatenate, zip(*parts, strict=True))
     if not np.isfinite(scores).all():

@@ -258,7 +258,7 @@ class ScoreFunction(keras.layers.Layer):
             self._weights_by_name[name].assign(value)
 
         def gradients(upstream: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
-            if not names:
+            if encoded is queries and not names:
                 return upstream, []
             of_queries, *of_weights = tape.gradient(encoded, sources, output_gradients=upstream)
             return of_queries, of_weights

@@ -90,9 +90,9 @@ class Answerer:
                 f"QuatRE or ComplEx. Received: {type(self._model.score_function).__name__}."
             )
         given = triples[:, 0 if side == "tail" else 2]
-        if not index.holds(given, self._model.entities.lookup(given).numpy()):
+        if not index.holds(given, np.asarray(self.table.rows)[given]):
             raise DataError("The index holds other embeddings. Build it again: run.build_index().")
-        known = self._sides[side].known
+        k, known = min(k, self._graph.num_entities), self._sides[side].known
         groups = self._sides[side].known_lists(triples) if filtered else np.full(len(triples), -1)
         scores = np.full([len(triples), k], -np.inf, np.float32)
         ids = np.zeros([len(triples), k], np.int64)

@@ -1,5 +1,6 @@
 """Programs of the `quatre` command, started by Python code."""
 
+import os
 import pathlib
 import signal
 import subprocess
@@ -39,6 +40,9 @@ def run_program(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
+        # Libraries in C++ may print names of files in any encoding.
+        errors="backslashreplace",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
     )
     assert process.stdout is not None
     lines = []

@@ -44,7 +44,8 @@ class Run:
 
     Questions are asked by names or labels, whatever their case and accents. The first call of each
     kind takes seconds, because the known triples are indexed and TensorFlow compiles it; later ones
-    take milliseconds.
+    take milliseconds. The embeddings are read once: if the model changes, make a new run of it,
+    `Run(run.model, run.graph, run.run_dir)`.
 
     A question is `head` and `relation`, which asks for tails, or `relation` and `tail`, which asks
     for heads. For several questions, give sequences of names; a single name among them belongs to
@@ -273,7 +274,7 @@ class Run:
         save_best(self.model, self.run_dir)
 
     def export(self, path: str | os.PathLike, version: int | None = None) -> pathlib.Path:
-        """Exports the model for TensorFlow Serving, as `quatre export` does.
+        """Exports the run for TensorFlow Serving as it is on the disk, like `quatre export`.
 
         Args:
             path: Folder of the served model; each export is a version in it.

@@ -1,6 +1,7 @@
 """Training a run from Python, with the recipes of `quatre fit`."""
 
 import csv
+import numbers
 import os
 import pathlib
 import time
@@ -37,8 +38,9 @@ def train(
         run.predict("Ann", "knows")
 
     Args:
-        data: Triples `[n, 3]` of names (head, relation, tail), which are split; or what
-            `quatre fit --dataset` takes: the name of a benchmark, a file or a folder.
+        data: Triples `[n, 3]` of names (head, relation, tail), strings or integers, which are
+            split; or what `quatre fit --dataset` takes: the name of a benchmark, a file or a
+            folder. A `pathlib.Path` is always a file or folder.
         model: Score function; None: `"quatre"`.
         recipe: `"paper"`, `"strong"`, `"sampled"` or `"self_adversarial"`; None: `"paper"` for
             the paper's benchmarks; for data without a preset it is chosen by short runs, as
@@ -58,7 +60,14 @@ def train(
         name = pathlib.Path(data).stem if is_named else "triples"
         run_dir = f"runs/{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     folder = user_path(run_dir)
-    dataset = user_path(data) if is_named else _write_triples(data, folder)
+    dataset: str | pathlib.Path
+    if isinstance(data, str):
+        dataset = data
+    elif is_named:
+        # A path that is called like a benchmark is no benchmark.
+        dataset = user_path(data).absolute()
+    else:
+        dataset = _write_triples(data, folder)
     flags = {"dataset": dataset, "run_dir": folder, "model": model, "recipe": recipe}
     run_program("fit", {**flags, "budget_minutes": budget_minutes, **settings}, log)
     return load_run(folder)
@@ -72,6 +81,13 @@ def _write_triples(triples: Any, folder: pathlib.Path) -> pathlib.Path:
             "Expected triples [n, 3] of names (head, relation, tail), or the name or path of a "
             f"data set. Received: an array of shape {list(names.shape)}."
         )
+    for row, triple in enumerate(names.tolist()):
+        # pandas has NaN for missing cells, and turns whole numbers beside them into floats.
+        if not all(isinstance(name, str | numbers.Integral) for name in triple):
+            raise DataError(
+                f"Expected names that are strings or integers. Received in row {row}: "
+                f"{tuple(triple)}. Drop rows with missing cells."
+            )
     if (folder / "config.json").exists():
         raise ConfigError(f"{folder} already holds a run. Choose another `run_dir`.")
     folder.mkdir(parents=True, exist_ok=True)

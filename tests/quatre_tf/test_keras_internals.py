@@ -45,14 +45,15 @@ class Recording(SummedGradients, keras.optimizers.Adagrad):
         self.seen = []
 
     def transform_summed(self, gradients):
-        self.seen.append([gradient.numpy().tolist() for gradient in gradients])
-        return [gradient / 2 for gradient in gradients]
+        clipped = self.clip_each(gradients)
+        self.seen.append([gradient.numpy().tolist() for gradient in clipped])
+        return [gradient / 2 for gradient in clipped]
 
 
 @pytest.mark.parametrize(
     ("options", "seen"),
     [({}, [3.0, 4.0]), ({"global_clipnorm": 1.0}, [3.0, 4.0]), ({"clipvalue": 3.5}, [3.0, 3.5])],
-    ids=["no clipping", "global norm is left to the hook", "values are clipped before"],
+    ids=["no clipping", "global norm is left to the hook", "values are clipped by it"],
 )
 def test_apply_gives_all_gradients_to_the_hook_once_and_updates_with_its_result(options, seen):
     optimizer = Recording(**options)

@@ -111,6 +111,17 @@ def test_global_norm_counts_duplicates_once_and_clips(rng, clip):
     np.testing.assert_allclose(first.numpy(), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("options", [{"clipnorm": 1.0}, {"clipvalue": 1.0}], ids=str)
+def test_duplicates_are_added_before_each_gradient_is_clipped(options):
+    table = keras.Variable(np.zeros([3, 2], np.float32))
+    optimizer = SparseAdagrad(0.1, **options)
+    twice = tf.IndexedSlices(tf.constant([[3.0, 0.0], [3.0, 0.0]]), tf.constant([1, 1]), [3, 2])
+    optimizer.apply([twice], [table])
+    np.testing.assert_allclose(
+        optimizer.slots(table)["accumulator"], [[0, 0], [1, 0], [0, 0]], rtol=1e-6
+    )
+
+
 def geodesic_steps(rng, model, steps, dim=3, rate=0.4):
     """Random gradients of the tables of MuRP, and the tables after NumPy's steps with them."""
     tables = [v.numpy().astype(np.float64) for v in model.trainable_variables]

@@ -147,17 +147,17 @@ def test_a_row_is_the_solution_of_the_documented_problem(trained, graph, target_
         ([], r"new\.tsv: expected triples of new entities, received none"),
         (
             [["Aland", "borders", "100%"], ["Aland", "bordrs", "100%"]],
-            r"new\.tsv:2: expected a relation of the run, received 'bordrs'. Did you mean 'bord",
+            r"new\.tsv, triple 2: expected a relation of the run, received 'bordrs'. Did you mean",
         ),
         (
             [["Aland", "borders", "100%"], ["日本", "borders", "100%"]],
-            r"new\.tsv:2: expected one new and one known entity, .*which both exist",
+            r"new\.tsv, triple 2: expected one new and one known entity, .*which both exist",
         ),
         (
             [["Aland", "borders", "Zuid"]],
-            r"new\.tsv:1: .*'Aland' and 'Zuid', which are both unknown to the run",
+            r"new\.tsv, triple 1: .*'Aland' and 'Zuid', which are both unknown to the run",
         ),
-        ([["Aland", "borders", "Aland"]], r"new\.tsv:1: .*both unknown"),
+        ([["Aland", "borders", "Aland"]], r"new\.tsv, triple 1: .*both unknown"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_line(graph, rows, message):

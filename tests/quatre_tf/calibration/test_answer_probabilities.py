@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from quatre_tf import Graph, Vocabulary
+from quatre_tf.calibration import answer_probabilities
 from quatre_tf.calibration.answer_probabilities import AnswerProbabilities, candidates_of
 from quatre_tf.errors import DataError
 
@@ -71,6 +72,20 @@ def test_candidates_stand_for_all_that_is_not_known(graph, scores):
     assert found.scores[found.labels == 1].mean() > found.scores[found.labels == 0].mean()
     all_of_them = found.num_questions * ENTITIES
     assert 0.98 * all_of_them < found.weights.sum() <= 1.01 * all_of_them
+
+
+def test_scores_are_held_for_a_few_questions_at_a_time(graph, scores, monkeypatch):
+    monkeypatch.setattr(answer_probabilities, "_MAX_SCORES", 3 * ENTITIES)
+    sizes = []
+
+    class Counting(KnownLogits):
+        def score_tails(self, heads, relations):
+            sizes.append(len(heads))
+            return super().score_tails(heads, relations)
+
+    found = candidates_of(Counting(scores), graph, "valid")
+    assert max(sizes) == 3
+    assert found.labels.sum() == 2 * len(graph.valid)
 
 
 def test_what_cannot_be_fitted(graph, scores):

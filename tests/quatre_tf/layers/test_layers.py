@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf import QuaternionEmbedding, RelationRotations
+from quatre_tf import KGEModel, QuaternionEmbedding, RelationRotations
+from quatre_tf.layers.bilinear import DistMult
 
 
 def test_embedding_blocks_are_real_i_j_k():
@@ -39,3 +40,21 @@ def test_initialisation_is_the_reference_s_xavier_uniform():
 def test_bad_arguments_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_the_gradient_of_an_encoder_without_weights(rng):
+    class Tripled(DistMult):
+        def encode(self, queries, weights, seed=None):
+            return 3.0 * queries, {}
+
+    queries, upstream = tf.constant(rng.normal(size=[2, 4])), tf.constant(rng.normal(size=[2, 4]))
+    encoded, gradients = Tripled(2, 4).encode_in_training(queries, None)
+    of_queries, of_weights = gradients(upstream)
+    np.testing.assert_allclose(encoded, 3.0 * queries)
+    np.testing.assert_allclose(of_queries, 3.0 * upstream)
+    assert of_weights == []
+
+
+def test_ranking_of_heads_is_compiled_once():
+    model = KGEModel(4, 2, 6, "conve", reciprocal=False)
+    assert model.similarity("head") is model.similarity("head")

@@ -79,6 +79,12 @@ def test_where_the_lists_run_out_there_are_fewer_answers(run):
     assert all(np.isfinite(answer.score) for answer in answers)
 
 
+def test_there_are_no_more_answers_than_entities(run):
+    index = run.build_index(num_probes=ENTITIES)
+    answers = run.predict("entity0", "relation0", top_k=10**12, index=index, filtered=False)
+    assert len(answers) == ENTITIES
+
+
 def test_scores_must_be_inner_products(make_run):
     run = make_run("transe")
     with pytest.raises(DataError, match=r"by inner product.*Received: TransE\."):

@@ -1,7 +1,9 @@
 """Programs started by Python code, and training by one."""
 
 import csv
+import pathlib
 
+import pandas as pd
 import pytest
 
 import quatre_tf
@@ -20,6 +22,12 @@ def test_a_program_in_a_process_of_its_own(monkeypatch, tmp_path):
     lines = run_program("describe", {"dataset": "countries", "output": None}, told.append)
     assert lines[0] == "countries: 685 entities, 5 relations"
     assert told == lines
+
+
+def test_output_in_another_encoding(monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    with pytest.raises(DataError, match="Unknown dataset 'é'"):
+        run_program("describe", {"dataset": "é"})
 
 
 def test_the_message_of_a_program_that_fails():
@@ -47,6 +55,26 @@ def test_triples_are_kept_in_the_folder_of_the_run(flags, tmp_path):
         header, *rows = map(tuple, csv.reader(file))
     assert header == ("head", "relation", "tail")
     assert rows == triples
+
+
+def test_a_path_is_no_benchmark(flags, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for data, expected in [
+        ("umls", "umls"),
+        ("./umls", "./umls"),
+        (pathlib.Path("umls"), tmp_path / "umls"),
+    ]:
+        quatre_tf.train(data)
+        assert flags["dataset"] == expected
+
+
+def test_missing_cells_are_no_names(tmp_path):
+    table = pd.DataFrame({"head": ["a", "b"], "relation": ["r", "r"], "tail": ["b", None]})
+    table["number"] = [1, None]
+    for columns in (["head", "relation", "tail"], ["head", "relation", "number"]):
+        message = r"strings or integers. Received in row [01]: \(.*Drop rows with missing cells"
+        with pytest.raises(DataError, match=message):
+            quatre_tf.train(table[columns], run_dir=tmp_path)
 
 
 def test_names_of_runs(flags, tmp_path, monkeypatch):
