@@ -160,6 +160,12 @@ def _preparation(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, 
             f"The first line of {_list(files, len(files))} was read as a fact, but its names come"
             " nowhere else. If it is a header, read it as one: `quatre prepare --header`.",
         )
+    if (read := done.get("labels_read", 0)) and len(graph.labels) < read / 2:
+        yield (
+            "labels_of_others",
+            f"Only {len(graph.labels):,} of {_count(read, 'label')} belong to an entity. The first"
+            " column of the file of labels has the names, as the triples have them.",
+        )
     if done.get("literals_left_out"):
         yield (
             "literals_left_out",

@@ -20,7 +20,7 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.data.labels import write_labels
 from quatre_tf.data.triple_keys import first_occurrences, triple_keys
 from quatre_tf.errors import DataError
-from quatre_tf.paths import user_path
+from quatre_tf.paths import output_folder, user_path
 
 _AS_GIVEN: dict[str, Any] = {"split": "as given"}
 
@@ -51,8 +51,9 @@ def prepare(
     Raises:
         DataError: The input cannot be read or split, or the output cannot be written.
     """
-    folder = user_path(output)
-    target = OutputFolder(folder, user_path(source.path), overwrite)
+    folder = output_folder(output)
+    inputs = [user_path(path) for path in (source.path, source.labels) if path]
+    target = OutputFolder(folder, inputs, overwrite)
     graph, report = _read(source, split, folder.resolve().name)
     with status(f"Writing {folder}"):
         target.publish(lambda path: _write(graph, report, path))
@@ -99,6 +100,7 @@ def _read(source: Source, split: SplitOptions | None, name: str) -> tuple[Graph,
     told = {
         "read": [*read.notes, note],
         "headers_in_doubt": read.headers_in_doubt,
+        "labels_read": read.num_labels,
         "literals": read.literals,
         "literals_left_out": 0 if source.keep_literals else sum(read.literals.values()),
     }
@@ -111,10 +113,8 @@ def _split(name: str, read: InputTriples, options: SplitOptions) -> tuple[Graph,
     table = pa.concat_tables(read.tables.values())
     if not len(table):
         number = sum(read.literals.values())
-        raise DataError(
-            f"Expected triples to split, received none but {number:,} with a literal, which"
-            " --keep_literals takes for entities."
-        )
+        hint = f" but {number:,} with a literal, which --keep_literals takes for entities"
+        raise DataError(f"Expected triples to split, received none{hint if number else ''}.")
     entities, relations, encoded = encode_splits({"all": table}, ["all"])
     triples, limits = encoded["all"], (len(entities), len(relations))
     distinct = triples[first_occurrences(triple_keys(triples, *limits))]

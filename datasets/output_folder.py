@@ -4,7 +4,7 @@ import errno
 import os
 import pathlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from quatre_tf.atomic_files import locked, partial_folder
 from quatre_tf.data.encoding import NEGATIVES, SPLITS
@@ -22,20 +22,19 @@ class OutputFolder:
 
     Args:
         folder: Its path.
-        source: The input, which may not lie in it.
+        inputs: The files or folders that are read, which may not lie in it.
         overwrite: Whether a data set of an earlier call may be replaced.
 
     Raises:
-        DataError: It holds something else, cannot be read, or is not a folder.
+        DataError: It holds something else, or cannot be read.
     """
 
-    def __init__(self, folder: pathlib.Path, source: pathlib.Path, overwrite: bool):
-        if os.path.exists(folder) and not os.path.isdir(folder):
-            raise DataError(f"{folder} is a file. Expected by --output: the path of a folder.")
+    def __init__(self, folder: pathlib.Path, inputs: Sequence[pathlib.Path], overwrite: bool):
         # What a link leads to is written, not the link replaced.
         self._path = folder.resolve()
-        if self._path in (source.resolve(), *source.resolve().parents):
-            raise DataError(f"--output={folder} holds the input {source}. Name another folder.")
+        for source in inputs:
+            if self._path in (source.resolve(), *source.resolve().parents):
+                raise DataError(f"--output={folder} holds the input {source}. Name another folder.")
         try:
             self._held = _files(self._path) if os.path.isdir(self._path) else {}
         except OSError as error:
@@ -63,6 +62,9 @@ class OutputFolder:
         parent = self._path.parent
         try:
             parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"Cannot create {parent}: {error.strerror}.") from error
+        try:
             with partial_folder(parent) as fresh:
                 write(fresh)
                 # No other call takes the place between the two renames.

@@ -13,7 +13,7 @@ from absl import flags
 from datasets.data_flags import DataFlags
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
-from quatre_tf.paths import user_path
+from quatre_tf.paths import output_folder
 from trainers import setting_flags
 from trainers.comparison.plan import Comparison, chosen_seeds
 from trainers.comparison.published import paper_models
@@ -67,7 +67,7 @@ def main() -> None:
     from trainers.comparison.text import comparison_text
 
     name = pathlib.Path(dataset).stem
-    output = user_path(_OUTPUT.value or f"runs/comparison-{name}")
+    output = output_folder(_OUTPUT.value or f"runs/comparison-{name}")
     results = run_comparison(comparison, output, **_DATA.given())
     print(f"\n{comparison_text(comparison, results)}\n\nResults: {output / 'comparison.json'}")
     print(f"Page:    {output / 'comparison.html'}")

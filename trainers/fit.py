@@ -118,6 +118,7 @@ def _resolve(given: dict[str, Any], is_chosen: bool) -> tuple[pathlib.Path, conf
         run_dir = user_path(_RUN_DIR.value)
         run = RunDirectory(run_dir)
         config = configs.resume(configs.TrainConfig.from_file(run.config_file), given)
+        _check_lengths(config, given)
         check_resumable(run, config)
         return run_dir, config
     if "dataset" not in given:
@@ -134,11 +135,22 @@ def _resolve(given: dict[str, Any], is_chosen: bool) -> tuple[pathlib.Path, conf
                     f"Training with --recipe={recipe}, the default for data without a preset.\n"
                 )
         config = presets.resolve(dataset, recipe, given)
+        _check_lengths(config, given)
         if note := presets.replacement_note(dataset, recipe, given):
             sys.stderr.write(f"{note}\n")
     name = pathlib.Path(config.dataset).stem
     default = f"runs/{name}-{config.recipe}-{time.strftime('%Y%m%d-%H%M%S')}"
     return user_path(_RUN_DIR.value or default), config
+
+
+def _check_lengths(config: configs.TrainConfig, given: Mapping[str, Any]) -> None:
+    """Raises ConfigError for flags that a budget replaces."""
+    replaced = sorted(given.keys() & _LENGTHS - {"budget_minutes"})
+    if config.budget_minutes and replaced:
+        raise ConfigError(
+            f"--budget_minutes={config.budget_minutes:g} is in the place of --epochs and "
+            f"--validate_every. Omit --{replaced[0]}, or give --budget_minutes=0."
+        )
 
 
 def _defaults(dataset: str, recipe: str | None, given: dict[str, Any]) -> configs.TrainConfig:
@@ -151,7 +163,8 @@ def _defaults(dataset: str, recipe: str | None, given: dict[str, Any]) -> config
             "--auto chooses settings of --recipe=sampled and strong, for --budget_minutes. Omit "
             "--epochs, --validate_every and other recipes."
         )
-    config = presets.resolve("", recipe, {"budget_minutes": _BUDGET_MINUTES, **given})
+    minutes = given.get("budget_minutes") or _BUDGET_MINUTES
+    config = presets.resolve("", recipe, {**given, "budget_minutes": minutes})
     sys.stderr.write(
         f"Choosing settings and training within --budget_minutes={config.budget_minutes:g}; "
         "--noauto trains with the defaults.\n"

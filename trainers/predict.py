@@ -9,6 +9,7 @@ docs/predicting.md explains what is shown.
 """
 
 import dataclasses
+import functools
 
 from absl import flags
 
@@ -75,28 +76,27 @@ def main() -> None:
     import tensorflow as tf
 
     from quatre_tf.runs.run import load_run
-    from trainers.prediction.exported import report_exported
+    from trainers.prediction.exported import Exported
     from trainers.prediction.predicting import Options, Predictor
     from trainers.prediction.reports import report_answers, report_missing
 
     candidates = _CANDIDATES.value or ("seen" if _MISSING.value else "all")
     explain = _EXPLAINED if _EXPLAIN.value else 0
     options = Options(_TOP_K.value, _INCLUDE_KNOWN.value, candidates, explain, _PROBABILITY.value)
+    fields = _HEAD.value, _RELATION.value, _TAIL.value
     if _SAVED_MODEL.value:
-        asked = [fields for _, fields in lines] or [[_HEAD.value, _RELATION.value, _TAIL.value]]
-        report = report_exported(user_path(_SAVED_MODEL.value), asked, options, titles=bool(lines))
-        write(report, _FORMAT.value, _OUTPUT.value)
+        exported = Exported(user_path(_SAVED_MODEL.value))
+        make = exported.question
+        questions = make_questions(lines, make) if lines else [make(*fields)]
+        write(exported.report(questions, options, bool(lines)), _FORMAT.value, _OUTPUT.value)
         return
     assert _RUN_DIR.value, "_check_flags"
     trained = load_run(_RUN_DIR.value)
     if _MISSING.value:
         report = report_missing(Predictor(trained, options), _RELATION.value)
     else:
-        if lines:
-            questions = make_questions(trained.graph, lines)
-        else:
-            fields = _HEAD.value, _RELATION.value, _TAIL.value
-            questions = [make_question(trained.graph, *fields)]
+        make = functools.partial(make_question, trained.graph)
+        questions = make_questions(lines, make) if lines else [make(*fields)]
         predictor = Predictor(trained, options)
         if not lines:
             # Compiling takes longer than one answer; fitting probabilities, above, repays it.

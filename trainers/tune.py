@@ -19,7 +19,7 @@ from absl import flags
 from datasets import catalog
 from datasets.data_flags import DataFlags
 from datasets.program import import_tensorflow, place_in_help, require_extra, run_program
-from quatre_tf.paths import user_path
+from quatre_tf.paths import output_folder
 from trainers import setting_flags
 from trainers.training.presets import default_recipe, replacement_note
 from trainers.tuning.plan import Search
@@ -64,7 +64,7 @@ def main() -> None:
     tf.get_logger().setLevel("ERROR")
     graph = catalog.load(search.dataset, **_DATA.given())
     search = dataclasses.replace(search, num_entities=graph.num_entities)
-    output = user_path(_OUTPUT.value)
+    output = output_folder(_OUTPUT.value)
     results = run_search(search, output, **_DATA.given())
     print(f"\n{search_text(search, results)}\n\nFigures:     {output / 'trials.csv'}")
     print(f"TensorBoard: tensorboard --logdir={shlex.quote(str(output))}")

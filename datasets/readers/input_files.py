@@ -53,6 +53,7 @@ class InputTriples:
             split already, or else "all".
         negatives: The columns of the labelled negatives of valid and test, where they are given.
         labels: Labels by entity name; of several the first.
+        num_labels: How many labels a file of labels has.
         literals: Statements with a literal for an object, other than labels, by predicate.
         headers_in_doubt: Files whose first line was read as a fact and may be a header.
         notes: What a file was taken for, a line a file; what was left out.
@@ -61,6 +62,7 @@ class InputTriples:
     tables: dict[str, pa.Table]
     negatives: dict[str, pa.Table]
     labels: dict[str, str]
+    num_labels: int
     literals: dict[str, int]
     headers_in_doubt: list[str]
     notes: list[str]
@@ -74,8 +76,10 @@ def read_input(source: Source) -> InputTriples:
             or a file cannot be read.
     """
     parts, labels_file, ignored = _find(source)
-    labels, notes = _read_labels(labels_file, source.format)
     paths = [path for paths in parts.values() for path in paths]
+    _check_used(source, [*paths, *filter(None, [labels_file])])
+    labels, notes = _read_labels(labels_file, source.format)
+    num_labels = len(labels)
     several = sum(_kind(path) in FORMATS for path in paths) > 1
     read, in_doubt = {}, []
     literals: collections.Counter[str] = collections.Counter()
@@ -92,7 +96,8 @@ def read_input(source: Source) -> InputTriples:
     negatives = {split: tables.pop(part) for split, part in NEGATIVES.items() if part in tables}
     if ignored:
         notes.append(f"Not read: {', '.join(ignored)}.")
-    return InputTriples(tables, negatives, labels, dict(literals.most_common()), in_doubt, notes)
+    by_predicate = dict(literals.most_common())
+    return InputTriples(tables, negatives, labels, num_labels, by_predicate, in_doubt, notes)
 
 
 def _find(
@@ -161,9 +166,24 @@ def _parts(folder: pathlib.Path, files: list[pathlib.Path]) -> dict[str, list[pa
     return parts
 
 
+def _check_used(source: Source, paths: list[pathlib.Path]) -> None:
+    """Raises DataError for flags that no file is read by."""
+    are_rdf = {_kind(path) in FORMATS for path in paths}
+    if source.keep_literals and True not in are_rdf:
+        raise DataError("--keep_literals is for RDF, and the input has none. Leave it out.")
+    if source.format != UNKNOWN and False not in are_rdf:
+        raise DataError(
+            "--delimiter, --columns, --header and --strip are for CSV and TSV, and the input has "
+            "only RDF. Leave them out."
+        )
+
+
 def _read_labels(path: pathlib.Path | None, given: Format) -> tuple[dict[str, str], list[str]]:
     if path is None:
         return {}, []
+    if _kind(path) in FORMATS:
+        read = read_rdf(path)
+        return read.labels, [f"{path.name}: {len(read.labels):,} labels; {read.format}"]
     # What was said about the triples need not hold for the labels.
     table, layout = read_columns(path, LABEL_ROLES, Format(strip=given.strip))
     names, labels = (column.to_pylist()[::-1] for column in table.columns)

@@ -35,6 +35,8 @@ def read_bytes(path: str | pathlib.Path) -> bytes:
     path = user_path(path)
     try:
         if path == STANDARD_INPUT:
+            if sys.stdin is None:
+                raise DataError("Standard input is closed. Pipe triples into the program.")
             return b"".join(_text_chunks(sys.stdin.buffer, "standard input"))
         with open_unpacked(path) as file:
             if isinstance(file, Gunzip):

@@ -11,6 +11,7 @@ import pytest
 from datasets import catalog, custom_dataset
 from datasets.custom_dataset import Source, prepare
 from datasets.readers.input_files import read_input
+from datasets.readers.text_format import Format
 from datasets.splitting import SplitOptions
 from datasets.triples import write_triples
 from quatre_tf.errors import DataError
@@ -162,6 +163,10 @@ def test_what_is_there_is_not_overwritten(tmp_path):
         prepare(source, tmp_path, overwrite=True)
     with pytest.raises(DataError, match="is a file"):
         prepare(source, tmp_path / "facts.csv")
+    with pytest.raises(DataError, match=r"Cannot create .*facts\.csv: File exists"):
+        prepare(source, tmp_path / "facts.csv" / "out")
+    with pytest.raises(DataError, match=r"holds the input .*labels\.tsv"):
+        prepare(Source(source.path, out / "labels.tsv"), out, overwrite=True)
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
@@ -225,6 +230,39 @@ def test_literals_alone_are_no_triples(tmp_path):
     (tmp_path / "x.nt").write_text('<http://a> <http://b> "c" .\n')
     with pytest.raises(DataError, match=r"none but 1 with a literal, which --keep_literals"):
         prepare(Source(tmp_path / "x.nt"), tmp_path / "out")
+    (tmp_path / "x.nt").write_text("")
+    with pytest.raises(DataError, match=r"received none\.$"):
+        prepare(Source(tmp_path / "x.nt"), tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "message"),
+    [
+        ("x.csv", {"keep_literals": True}, "--keep_literals is for RDF"),
+        ("x.nt", {"format": Format(columns=["1", "2", "3"])}, "are for CSV and TSV"),
+    ],
+)
+def test_flags_that_no_file_is_read_by(tmp_path, name, flags, message):
+    (tmp_path / name).write_text("<a:b> <a:c> <a:d> .\n")
+    with pytest.raises(DataError, match=message):
+        read_input(Source(tmp_path / name, **flags))
+
+
+def test_labels_of_others_are_noticed(tmp_path):
+    facts = write_csv(tmp_path / "facts.csv", FACTS)
+    labels = [f"Null,{FACTS[0][0]}", *(f"Label {number},x{number}" for number in range(5))]
+    (tmp_path / "names.csv").write_text("\n".join(labels))
+    report = prepare(Source(facts, tmp_path / "names.csv"), tmp_path / "out")
+    assert report["warnings"]["labels_of_others"].startswith("Only 0 of 6 labels belong to an ent")
+
+
+def test_labels_in_rdf(tmp_path):
+    (tmp_path / "facts.nt").write_text("<http://a> <http://b> <http://c> .\n")
+    label = "http://www.w3.org/2000/01/rdf-schema#label"
+    (tmp_path / "labels.nt").write_text(f'<http://a> <{label}> "Anna"@en .\n')
+    found = read_input(Source(tmp_path))
+    assert found.labels == {"http://a": "Anna"}
+    assert found.notes[0] == "labels.nt: 1 labels; N-Triples"
 
 
 def test_a_failure_leaves_everything_as_it_was(tmp_path, monkeypatch):

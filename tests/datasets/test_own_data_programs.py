@@ -42,7 +42,23 @@ def test_prepare_and_describe(tmp_path):
     facts = json.loads(as_json)
     assert facts == json.loads(pathlib.Path(f"{out}.json").read_text())
     report = json.loads((out / "report.json").read_text())
-    assert facts == {key: value for key, value in report.items() if key != "preparation"}
+    assert facts == report
+    # A report on other triples says nothing about these.
+    with (out / "train.txt").open("a") as train:
+        train.write("made_up\tmade_of\tnothing\n")
+    _, as_json, _ = commands.launch(*describe, "--format=json")
+    assert "preparation" not in json.loads(as_json)
+
+
+def test_describe_tells_how_a_file_was_read_and_split(tmp_path):
+    path = tmp_path / "facts.csv"
+    header, facts = (ELEMENTS / "facts.csv").read_text().split("\n", 1)
+    path.write_text(f"{header}\n{facts}{facts}")
+    code, printed, errors = commands.launch("-m", "datasets.describe", f"--dataset={path}")
+    assert (code, errors) == (0, "")
+    assert printed.startswith("facts.csv: ")
+    assert "Split: " in printed
+    assert "repeated triples were dropped" in printed
 
 
 def test_describe_tells_where_a_benchmark_is_from(archive_dir, tmp_path):

@@ -53,6 +53,7 @@ def test_print_config_needs_no_tensorflow():
         (["--recipe=strong"], "strong", 0.0, ""),
         (["--recipe=strong", "--auto"], "strong", 5.0, "Choosing settings and training within"),
         (["--dataset=wn18rr", "--auto"], "sampled", 5.0, "Choosing settings and training within"),
+        (["--budget_minutes=0"], "sampled", 5.0, "Choosing settings and training within"),
         (["--epochs=7"], "sampled", 0.0, "Training with --recipe=sampled, the default"),
         (["--dataset=codex-s"], "sampled", 0.0, ""),
     ],
@@ -75,6 +76,11 @@ def test_recipe_and_budget_that_are_not_given(arguments, recipe, minutes, note):
         (["--dataset=wn18r"], "error: Unknown dataset 'wn18r'. Did you mean 'wn18rr'"),
         (["--resume"], "error: --resume needs --run_dir"),
         (["--resume", "--auto"], "error: --auto is for a new run"),
+        (
+            ["--dataset=umls", "--budget_minutes=1", "--epochs=5"],
+            "error: --budget_minutes=1 is in the place of --epochs and --validate_every. Omit "
+            "--epochs, or give --budget_minutes=0.",
+        ),
         (["--dataset=umls", "--auto", "--epochs=5"], "error: --auto chooses settings of --recipe="),
         (["--dataset=umls", "--auto", "--recipe=paper"], "error: --auto chooses settings of --rec"),
     ],

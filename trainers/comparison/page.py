@@ -30,7 +30,8 @@ def comparison_page(plan: Comparison, results: Results) -> str:
     )
     figures = page.section("Figures", *map(as_html, tables(plan, results)))
     heading = f"{plan.dataset}: {', '.join(plan.models)}"
-    return page.document(heading, [page.note(title(plan, results)), legend, *charts, figures])
+    sections = [page.note(title(plan, results)), legend, *charts, figures]
+    return page.document(heading, sections, "quatre compare")
 
 
 def _charts(plan: Comparison, results: Results, candidates: str) -> Iterator[str]:
@@ -40,7 +41,8 @@ def _charts(plan: Comparison, results: Results, candidates: str) -> Iterator[str
             [row for name in names(results, model) if (row := find(run=name))]
             for model in plan.models
         ]
-        scale = _BARS / max(max(row.value, row.high or 0.0) for rows in lines for row in rows)
+        largest = max(max(row.value, row.high or 0.0) for rows in lines for row in rows)
+        scale = _BARS / (largest or 1.0)
         height = _ROW * len(lines)
         bars = "".join(
             f'<g transform="translate({_NAMES} {_ROW * number})">{_line(*rows, scale=scale)}</g>'

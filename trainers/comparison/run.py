@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from datasets import catalog
 from quatre_tf.atomic_files import write_text
 from quatre_tf.ranking.evaluation import Options, difference_rows, unseen_answer_rows
 from quatre_tf.ranking.results import Results, Row
@@ -21,6 +22,7 @@ from trainers.training.config import TrainConfig
 from trainers.training.fitting import fit
 from trainers.training.run_directory import (
     RunDirectory,
+    check_graph,
     check_one_graph,
     check_same,
     drop_unless_resumable,
@@ -56,6 +58,8 @@ def run_comparison(comparison: Comparison, output: pathlib.Path, **sources: Any)
     for name, config in wanted.items():
         check_same(config, runs[name])
     check_one_graph(runs.values())
+    if found := [run for run in runs.values() if run.has_run]:
+        check_graph(found[0], catalog.load(comparison.dataset, **sources))
     for number, (name, config) in enumerate(wanted.items(), start=1):
         print(f"\n[{number}/{len(wanted)}] {name}", flush=True)
         _train(config, runs[name], sources)

@@ -18,6 +18,7 @@ from quatre_tf.errors import ConfigError, DataError
 from quatre_tf.layers.registry import score_function_class
 from quatre_tf.model import KGEModel
 from quatre_tf.runs.best_model import save_best
+from saved_models.storage import writing
 from saved_models.versions import example_question
 from trainers.importing import npz_files, openke_files
 from trainers.importing.openke_tables import embeddings_of
@@ -242,7 +243,8 @@ def _write(
             for file in files
         ],
     }
-    with run.locked():
+    remedy = "Choose another --run_dir, or make room."
+    with writing("the run", run.path, remedy), run.locked():
         _check_fresh(run)
         save_best(model, run.path)
         write_text(run.path / _ORIGIN, json.dumps(origin, indent=2) + "\n")

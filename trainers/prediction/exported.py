@@ -8,11 +8,11 @@ from typing import Any
 import tensorflow as tf
 
 from datasets.triples import COLUMNS
-from quatre_tf.errors import DataError, UnknownNameError
+from quatre_tf.errors import DataError
 from saved_models.tables import read_names
 from trainers.prediction.formats import Block, Report
 from trainers.prediction.predicting import Options
-from trainers.prediction.questions import ASKED, open_end
+from trainers.prediction.questions import ASKED, Question, open_end
 
 _OUTPUTS = {
     "entity": "entities",
@@ -23,30 +23,69 @@ _OUTPUTS = {
 _COLUMNS = (*COLUMNS, "rank", *_OUTPUTS)
 
 
-def report_exported(
-    folder: pathlib.Path, questions: Sequence[Sequence[str]], options: Options, titles: bool
-) -> Report:
-    """Returns the answers of an exported model.
+class Exported:
+    """An exported model, to be asked by names.
 
     Args:
         folder: A version, or the folder of the versions, of which the newest answers.
-        questions: Head, relation and tail by name; what is asked for is "?" or "".
-        options: `top_k`, `include_known` and `candidates` of them.
-        titles: Whether a table says what was asked.
 
     Raises:
-        DataError: There is no model, or a question does not leave out one end.
+        DataError: There is no model.
     """
-    version, signatures = _newest(folder), [_signature(fields) for fields in questions]
-    model = _load(version)
 
-    def blocks() -> Iterator[Block]:
-        for fields, (signature, given) in zip(questions, signatures, strict=True):
-            rows = _answers(version, getattr(model, signature), given, options)
-            title = f"({', '.join(name or ASKED for name in fields)})" if titles else ""
-            yield Block(title, dict(zip(COLUMNS, fields, strict=True)), rows)
+    def __init__(self, folder: pathlib.Path):
+        version = _newest(folder)
+        self._model = _load(version)
+        self._entities, self._relations = (read_names(version, k) for k in ("entity", "relation"))
 
-    return Report(_COLUMNS, blocks(), options.note(calibrated=True, num_entities=None))
+    def question(self, head: str, relation: str, tail: str) -> Question:
+        """Returns a question; one of head and tail is "?" or "", as for `make_question`.
+
+        Raises:
+            DataError: Neither or both are, or a name is unknown.
+        """
+        asked, given = open_end(head, tail)
+        self._entities.id(given)
+        self._relations.id(relation)
+        return Question(relation, given, asked)
+
+    def report(self, questions: Sequence[Question], options: Options, titles: bool) -> Report:
+        """Returns the answers.
+
+        Args:
+            questions: Of `question`.
+            options: `top_k`, `include_known` and `candidates` of them.
+            titles: Whether a table says what was asked.
+        """
+
+        def blocks() -> Iterator[Block]:
+            for question in questions:
+                fields = question.fields
+                title = f"({', '.join(name or ASKED for name in fields)})" if titles else ""
+                yield Block(
+                    title, dict(zip(COLUMNS, fields, strict=True)), self._rows(question, options)
+                )
+
+        return Report(_COLUMNS, blocks(), options.note(calibrated=True, num_entities=None))
+
+    def _rows(self, question: Question, options: Options) -> list[dict[str, Any]]:
+        names = dict(zip(COLUMNS, question.fields, strict=True))
+        del names[question.asked]
+        answer = getattr(self._model, f"predict_{question.asked}s")(
+            **{place: tf.constant([name]) for place, name in names.items()},
+            top_k=tf.constant(options.top_k),
+            filtered=tf.constant(not options.include_known),
+            type_constrained=tf.constant(options.candidates == "seen"),
+        )
+        columns = [
+            [_plain(cell) for cell in answer[output][0].numpy().tolist()]
+            if output in answer
+            else repeat("")
+            for output in _OUTPUTS.values()
+        ]
+        rows = [dict(zip(_OUTPUTS, cells, strict=False)) for cells in zip(*columns, strict=False)]
+        # Where candidates run out, names are empty.
+        return [{"rank": rank, **row} for rank, row in enumerate(rows, start=1) if row["entity"]]
 
 
 def _newest(folder: pathlib.Path) -> pathlib.Path:
@@ -62,41 +101,6 @@ def _load(folder: pathlib.Path) -> Any:
         raise DataError(
             f"{folder} holds no exported model, such as RUN_DIR/saved_model: {error}"
         ) from error
-
-
-def _signature(fields: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Returns the signature for a question, and the names that it takes."""
-    head, relation, tail = fields
-    asked, given = open_end(head, tail)
-    if asked == "tail":
-        return "predict_tails", {"head": given, "relation": relation}
-    return "predict_heads", {"relation": relation, "tail": given}
-
-
-def _answers(
-    version: pathlib.Path, predict: Any, given: dict[str, str], options: Options
-) -> list[dict[str, Any]]:
-    answer = predict(
-        **{place: tf.constant([name]) for place, name in given.items()},
-        top_k=tf.constant(options.top_k),
-        filtered=tf.constant(not options.include_known),
-        type_constrained=tf.constant(options.candidates == "seen"),
-    )
-    status = answer["status"][0].numpy().decode()
-    if status != "OK":
-        place = status.removeprefix("UNKNOWN_").lower()
-        kind = "relation" if place == "relation" else "entity"
-        close = read_names(version, kind).suggest(given[place])
-        raise UnknownNameError(given[place], kind, close)
-    columns = [
-        [_plain(cell) for cell in answer[output][0].numpy().tolist()]
-        if output in answer
-        else repeat("")
-        for output in _OUTPUTS.values()
-    ]
-    rows = [dict(zip(_OUTPUTS, cells, strict=False)) for cells in zip(*columns, strict=False)]
-    # Where candidates run out, names are empty.
-    return [{"rank": rank, **row} for rank, row in enumerate(rows, start=1) if row["entity"]]
 
 
 def _plain(cell: Any) -> Any:

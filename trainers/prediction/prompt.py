@@ -2,6 +2,7 @@
 
 import csv
 import importlib
+import io
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -51,6 +52,9 @@ def typed_lines() -> Iterator[str]:
     if sys.stdin.isatty():
         # `input` uses it once it is imported.
         importlib.import_module("readline")
+    elif isinstance(sys.stdin, io.TextIOWrapper):
+        # Such bytes are in no name: the answer says so.
+        sys.stdin.reconfigure(errors="surrogateescape")
     try:
         while True:
             yield input("head, relation, tail> " if sys.stdin.isatty() else "")

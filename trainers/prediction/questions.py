@@ -3,7 +3,7 @@
 import csv
 import dataclasses
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from datasets.readers.text_files import decoded, read_bytes, without_mark
 from datasets.readers.text_format import numbered_rows
@@ -51,12 +51,14 @@ def make_question(graph: Graph, head: str, relation: str, tail: str) -> Question
     return Question(graph.relation_lookup.name(relation), graph.entity_lookup.name(given), asked)
 
 
-def make_questions(graph: Graph, lines: Sequence[tuple[str, list[str]]]) -> list[Question]:
+def make_questions(
+    lines: Sequence[tuple[str, list[str]]], make: Callable[[str, str, str], Question]
+) -> list[Question]:
     """Returns the questions of a file.
 
     Args:
-        graph: Has the names and labels.
         lines: As of `read_lines`.
+        make: Makes a question of head, relation and tail.
 
     Raises:
         DataError: `FILE:LINE: ...` for each of the first lines that cannot be asked.
@@ -64,7 +66,7 @@ def make_questions(graph: Graph, lines: Sequence[tuple[str, list[str]]]) -> list
     found, problems = [], []
     for where, fields in lines:
         try:
-            found.append(make_question(graph, *_three(fields)))
+            found.append(make(*_three(fields)))
         except DataError as error:
             problems.append(f"{where}: {error}")
         if len(problems) > _MAX_PROBLEMS:
@@ -106,7 +108,7 @@ def read_lines(path: str | pathlib.Path) -> list[tuple[str, list[str]]]:
     """
     path = pathlib.Path(path)
     text = decoded(without_mark(read_bytes(path)), str(path))
-    delimiter = "," if path.name.removesuffix(".gz").endswith(".csv") else "\t"
+    delimiter = "," if path.name.lower().removesuffix(".gz").endswith(".csv") else "\t"
     try:
         rows = list(numbered_rows(text, delimiter, strict=True))
     except csv.Error as error:
@@ -119,13 +121,13 @@ def read_lines(path: str | pathlib.Path) -> list[tuple[str, list[str]]]:
     return [(f"{path}:{number}", fields) for number, fields in rows]
 
 
-def _three(fields: list[str]) -> list[str]:
+def _three(fields: list[str]) -> tuple[str, str, str]:
     if len(fields) != len(COLUMNS) or not fields[1]:
         raise DataError(
             f"expected three fields ({', '.join(COLUMNS)}), received {len(fields)}: {fields}. "
             f"Write one question a line, with '{ASKED}' for what is asked for."
         )
-    return fields
+    return fields[0], fields[1], fields[2]
 
 
 def _joined(problems: list[str]) -> str:

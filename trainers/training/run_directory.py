@@ -162,6 +162,19 @@ def check_one_graph(runs: Iterable[RunDirectory]) -> None:
             )
 
 
+def check_graph(run: RunDirectory, graph: Graph) -> None:
+    """Expects a run that is there to be on a graph.
+
+    Raises:
+        DataError: The data set changed.
+    """
+    if stored_fingerprint(run.graph) != graph.fingerprint:
+        raise DataError(
+            f"{run.path} was trained on another graph than what {graph.name} holds now. Choose "
+            "another --output, or remove the runs on the old one."
+        )
+
+
 def drop_unless_resumable(run: RunDirectory) -> None:
     """Removes a run that was killed before its first checkpoint: there is nothing to resume.
 

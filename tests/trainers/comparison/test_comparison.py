@@ -13,6 +13,7 @@ from quatre_tf.errors import ConfigError, DataError
 from tests.trainers.training.misfortunes import export_little
 from tests.trainers.training.wiring import eagerly
 from trainers.comparison import run as comparing
+from trainers.comparison.page import comparison_page
 from trainers.comparison.plan import Comparison
 from trainers.comparison.published import paper_models, published_rows
 from trainers.comparison.run import evaluate_models, run_comparison
@@ -158,6 +159,24 @@ def test_data_set_that_changed_between_runs(plan, output):
     catalog.load("countries").save(output / "quate-seed5" / "graph")
     with pytest.raises(DataError, match=r"quate-seed5 was trained on another graph than .*quatre-"):
         run_comparison(plan, output)
+
+
+def test_data_set_that_changed_since(plan, output, calls):
+    # A run on the new data, and nothing else to train.
+    shutil.rmtree(output / "quatre-seed5")
+    for name in plan.configs():
+        if (output / name).exists():
+            shutil.rmtree(output / name / "graph")
+            catalog.load("countries").save(output / name / "graph")
+    with pytest.raises(DataError, match=r"was trained on another graph than what family holds now"):
+        run_comparison(plan, output)
+    assert calls == []
+
+
+def test_bars_of_figures_that_are_all_zero(plan, finished):
+    rows = [row._replace(value=0.0, low=0.0, high=0.0) for row in finished[1].rows]
+    page = comparison_page(plan, dataclasses.replace(finished[1], rows=tuple(rows)))
+    assert 'width="0.0"' in page
 
 
 @pytest.mark.parametrize(

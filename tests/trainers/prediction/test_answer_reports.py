@@ -1,6 +1,7 @@
 """What `python -m trainers.predict` shows, and what it refuses."""
 
 import dataclasses
+import io
 import json
 import re
 
@@ -14,7 +15,7 @@ from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from trainers.prediction import predicting
 from trainers.prediction.formats import write
 from trainers.prediction.predicting import Options, Predictor
-from trainers.prediction.prompt import converse
+from trainers.prediction.prompt import converse, typed_lines
 from trainers.prediction.questions import Question
 from trainers.prediction.reports import report_answers, report_missing
 
@@ -57,6 +58,11 @@ def test_a_prompt_answers_line_by_line_and_goes_on_after_mistakes(trained, capsy
         "error: Expected head, relation and tail with '?' for the answer. Received: 'b likes'."
         in out
     )
+
+
+def test_a_byte_that_is_no_text_does_not_end_the_prompt(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\xf1\nb\n"), "utf-8"))
+    assert list(typed_lines()) == ["a\udcf1", "b"]
 
 
 def test_answers(trained):

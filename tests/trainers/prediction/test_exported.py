@@ -8,8 +8,9 @@ from quatre_tf.errors import DataError, UnknownNameError
 from saved_models.new_entities import add_entities
 from saved_models.scorer import Scorer
 from saved_models.versions import export_scorer
-from trainers.prediction.exported import report_exported
+from trainers.prediction.exported import Exported
 from trainers.prediction.predicting import Options
+from trainers.prediction.questions import make_questions
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +31,9 @@ def exported(tmp_path_factory):
 
 def test_the_newest_version_answers_about_an_added_entity(exported):
     folder, added = exported
-    asked = [["new", "likes", "?"], ["", "100 %", "e"]]
-    report = report_exported(folder, asked, Options(top_k=3, include_known=True), titles=True)
+    model = Exported(folder)
+    questions = [model.question("new", "likes", "?"), model.question("", "100 %", "e")]
+    report = model.report(questions, Options(top_k=3, include_known=True), titles=True)
     tables = added.model.tables()
     new, (likes, all_of_it) = tables["entity"][5], tables["relation"]
     queries = {"(new, likes, ?)": new * likes, "(?, 100 %, e)": tables["entity"][4] * all_of_it}
@@ -45,7 +47,10 @@ def test_the_newest_version_answers_about_an_added_entity(exported):
 
 def test_known_facts_are_left_out(exported):
     folder, _ = exported
-    (block,) = report_exported(folder, [["new", "likes", "?"]], Options(), titles=False).blocks
+    model = Exported(folder)
+    question = model.question("new", "likes", "")
+    (block,) = model.report([question], Options(), titles=False).blocks
+    assert block.same == {"head": "new", "relation": "likes", "tail": "?"}
     assert "b" not in [row["entity"] for row in block.rows]
     assert [row["rank"] for row in block.rows] == [1, 2, 3, 4, 5]
 
@@ -67,9 +72,18 @@ def test_known_facts_are_left_out(exported):
 )
 def test_senseless_questions(exported, fields, error, message):
     with pytest.raises(error, match=message):
-        list(report_exported(exported[0], [fields], Options(), titles=False).blocks)
+        Exported(exported[0]).question(*fields)
+
+
+def test_lines_are_checked_before_any_is_answered(exported):
+    lines = [("q:1", ["a", "likes", "?"]), ("q:3", ["a", "likes"]), ("q:4", ["zoe", "likes", "?"])]
+    message = (
+        r"2 lines cannot be asked.*\n  q:3: expected three fields.*\n  q:4: Unknown entity 'zoe'"
+    )
+    with pytest.raises(DataError, match=message):
+        make_questions(lines, Exported(exported[0]).question)
 
 
 def test_a_folder_without_a_model(tmp_path):
     with pytest.raises(DataError, match="holds no exported model"):
-        report_exported(tmp_path, [], Options(), titles=False)
+        Exported(tmp_path)

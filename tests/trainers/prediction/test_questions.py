@@ -1,3 +1,4 @@
+import functools
 import gzip
 
 import pytest
@@ -12,8 +13,12 @@ def numbered(*lines):
     return [(f"q.tsv:{number}", line.split("|")) for number, line in enumerate(lines, start=1)]
 
 
+def maker(graph):
+    return functools.partial(make_question, graph)
+
+
 def test_both_directions():
-    found = make_questions(small_graph(), numbered("a|likes|?", "?|RULES|b"))
+    found = make_questions(numbered("a|likes|?", "?|RULES|b"), maker(small_graph()))
     assert found == [Question("likes", "a", "tail"), Question("rules", "b", "head")]
     assert [question.fields for question in found] == [("a", "likes", "?"), ("?", "rules", "b")]
 
@@ -24,7 +29,7 @@ def test_an_entity_may_be_called_as_what_is_asked_for():
     for question in (Question("likes", "?", "tail"), Question("likes", "?", "head")):
         assert make_question(graph, *question.fields) == question
     assert make_question(graph, "?", "likes", "a") == Question("likes", "a", "head")
-    assert make_questions(graph, numbered("?|likes|")) == [Question("likes", "?", "tail")]
+    assert make_questions(numbered("?|likes|"), maker(graph)) == [Question("likes", "?", "tail")]
 
 
 TABS = '\ufeffa\tlikes\t?\r\n\n?\trules\t"b"\n\n'
@@ -60,7 +65,7 @@ def test_files_that_cannot_be_read(tmp_path, name, data, message):
 def test_all_bad_lines_are_told_together():
     lines = numbered("a|likes", "a|likes|?", "a||?", "x|likes|?", "a|likes|b")
     with pytest.raises(DataError) as error:
-        make_questions(small_graph(), lines)
+        make_questions(lines, maker(small_graph()))
     first, *rest = str(error.value).split("\n  ")
     assert first == "4 lines cannot be asked."
     starts = [

@@ -117,6 +117,27 @@ def test_run_before_its_first_validation(nasty_graph, config, tmp_path):
     assert {path.name for path in folder.iterdir()} == {"curves.csv", "curves.png", "index.html"}
 
 
+def test_files_of_others_are_not_replaced(nasty_graph, config, tmp_path):
+    run_dir = make_run(tmp_path / "one", config, nasty_graph, LINES[:1], trained=False)
+    output = tmp_path / "site"
+    report.write_report(run_dir, output=output)
+    report.write_report(run_dir, output=output)
+    (output / "index.html").write_text("my page")
+    with pytest.raises(ConfigError, match=r"site holds .*, which no report wrote"):
+        report.write_report(run_dir, output=output)
+    (output / "index.html").unlink()
+    (output / "results.csv").write_text("my results")
+    with pytest.raises(ConfigError, match=r"site holds .*, which no report wrote"):
+        report.write_report(run_dir, output=output)
+    assert (output / "results.csv").read_text() == "my results"
+
+
+def test_a_file_in_the_place_of_the_folder(nasty_graph, config, tmp_path):
+    run_dir = make_run(tmp_path / "one", config, nasty_graph, LINES[:1], trained=False)
+    with pytest.raises(DataError, match=r"Cannot write the report .*: File exists"):
+        report.write_report(run_dir, output=run_dir / "config.json")
+
+
 def test_runs_that_cannot_be_compared(nasty_graph, config, tmp_path):
     run_dir = make_run(tmp_path / "one", config, nasty_graph)
     countries = make_run(tmp_path / "two", config, catalog.load("countries"))

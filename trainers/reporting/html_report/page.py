@@ -28,12 +28,13 @@ summary { cursor: pointer; margin: .7rem 0; }
 """
 
 
-def document(title: str, sections: Iterable[str]) -> str:
-    """Returns a whole page."""
+def document(title: str, sections: Iterable[str], generator: str) -> str:
+    """Returns a whole page, which names the program that wrote it."""
     title = html.escape(title)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="generator" content="{generator}">\n'
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{title}</h1>\n{''.join(sections)}</body>\n</html>\n"
     )

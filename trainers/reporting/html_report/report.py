@@ -8,9 +8,11 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from quatre_tf.atomic_files import write_text
+from quatre_tf.errors import ConfigError
 from quatre_tf.ranking.evaluation import Options, check_same_graph, evaluate_runs
 from quatre_tf.ranking.results import Results
 from quatre_tf.runs.run import Run, load_run
+from saved_models.storage import writing
 from trainers.reporting import evaluation_tables as tables
 from trainers.reporting.formatting import SIDE_TITLES, shorten
 from trainers.reporting.html_report import page, reliability
@@ -33,6 +35,7 @@ _FILES = (
     *("overall.png", "categories.png", "relations.png", "curves.png", "entity_map.png"),
     *("results.csv", "curves.csv", "entity_map.csv", *reliability.PARTS, *PARTS, PAGE),
 )
+_GENERATOR = "quatre analyze"
 _MAX_RELATIONS = 25
 
 
@@ -54,7 +57,8 @@ def write_report(
         The path of the page.
 
     Raises:
-        ConfigError: The runs are on different graphs, or a choice of relations makes no map.
+        ConfigError: The runs are on different graphs, a choice of relations makes no map, or
+            `output` has files of other programs that a report would replace.
         UnknownNameError: A relation is not of the graph.
         DataError: A folder is not a run, a file of it cannot be read, or one of two runs holds no
             model yet.
@@ -66,13 +70,28 @@ def write_report(
         check_same_graph(*(each.trained or load_run(each.path) for each in (run, other)))
     runs = name_runs([run, *others])
     check_relations(run.graph, relations)
-    output = output or run_dir / "report"
-    output.mkdir(parents=True, exist_ok=True)
-    for name in _FILES:
-        (output / name).unlink(missing_ok=True)
-    sections = [_facts(runs), *_sections(runs, relations, output)]
-    write_text(output / PAGE, page.document(f"{run.graph.name}: {' and '.join(runs)}", sections))
+    if output is None:
+        output = run_dir / "report"
+    else:
+        _check_replaceable(output)
+    with writing("the report", output, "Choose another --output, or make room."):
+        output.mkdir(parents=True, exist_ok=True)
+        for name in _FILES:
+            (output / name).unlink(missing_ok=True)
+        sections = [_facts(runs), *_sections(runs, relations, output)]
+        title = f"{run.graph.name}: {' and '.join(runs)}"
+        write_text(output / PAGE, page.document(title, sections, _GENERATOR))
     return output / PAGE
+
+
+def _check_replaceable(output: pathlib.Path) -> None:
+    """Raises ConfigError if a folder has files of a report's names, but no report."""
+    found = [name for name in _FILES if (output / name).exists()]
+    if found and not (PAGE in found and _GENERATOR in (output / PAGE).read_text(errors="replace")):
+        raise ConfigError(
+            f"{output} holds {found[0]}, which no report wrote, and which this one would replace. "
+            "Choose another --output."
+        )
 
 
 def _sections(
