@@ -178,6 +178,7 @@ _CONVE = {
     "epochs": 40,
     "validate_every": 20,
 }
+_CONVE_SMALL_STEPS = {**_CONVE, "learning_rate": 0.0015, "batch_size": 300}
 # The other models, most with less tuning than QuatRE had (benchmarks/attempts.md).
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "distmult": {
@@ -272,16 +273,16 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         },
     },
     "conve": {
-        "strong": {
-            "fb15k237": {
-                **_CONVE,
-                "learning_rate": 0.0015,
-                "batch_size": 300,
-                "epochs": 20,
-                "validate_every": 5,
-            }
+        "strong": {"fb15k237": {**_CONVE_SMALL_STEPS, "epochs": 20, "validate_every": 5}},
+        "sampled": {
+            "wn18rr": _CONVE,
+            "wn18": {
+                **_CONVE_SMALL_STEPS,
+                "num_candidates": 2048,
+                "epochs": 30,
+                "validate_every": 10,
+            },
         },
-        "sampled": {"wn18rr": _CONVE},
     },
 }
 # Where all entities are worth their time as candidates.
