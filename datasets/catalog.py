@@ -3,6 +3,7 @@
 import difflib
 import os
 import pathlib
+import shlex
 
 from datasets.custom_dataset import load_file
 from datasets.published.benchmarks import BENCHMARKS, NAMES
@@ -72,7 +73,8 @@ def read_graph(folder: str | pathlib.Path, name: str | None = None) -> Graph:
         name: Name of the graph; default: the folder's.
 
     Raises:
-        DataError: When a split is missing, or a file is there twice, empty or malformed.
+        DataError: When a split is missing, a file is there twice, empty or malformed, or labels
+            are in another file than labels.tsv.
     """
     folder = pathlib.Path(folder)
     splits = {split: read_triples(_split_file(folder, split)) for split in SPLITS}
@@ -82,6 +84,12 @@ def read_graph(folder: str | pathlib.Path, name: str | None = None) -> Graph:
         if (path := _find(folder, file_name))
     }
     labels = folder / "labels.tsv"
+    others = sorted(folder.glob("labels.*"))
+    if others and labels not in others:
+        raise DataError(
+            f"{folder} has {others[0].name}, but beside train, valid and test only labels.tsv is"
+            f" read. Prepare it: quatre prepare --input={shlex.quote(str(folder))} --output=FOLDER."
+        )
     return Graph.from_names(
         name or folder.resolve().name,
         splits,

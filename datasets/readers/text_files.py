@@ -61,7 +61,11 @@ def _text_chunks(file: IO[bytes], origin: str) -> Iterator[bytes]:
             received = "UTF-16" if is_utf_16 else "a NUL character"
             raise DataError(
                 f"{origin}:{line}: expected UTF-8 text, received {received}."
-                + (" Save it as UTF-8, for example with: iconv -f utf-16 -t utf-8." * is_utf_16)
+                + (
+                    " Save it as UTF-8, for example with: iconv -f utf-16 -t utf-8."
+                    if is_utf_16
+                    else " If it is compressed (not by gzip) or a spreadsheet, export it as text."
+                )
             )
         line += chunk.count(b"\n")
         yield chunk

@@ -101,6 +101,12 @@ def test_a_file_is_split(tmp_path):
     assert not catalog.is_file("countries")
 
 
+def test_labels_that_would_not_be_read(folder):
+    (folder / "labels.csv").write_text("a,Anna\n")
+    with pytest.raises(DataError, match=r"has labels\.csv, but .* only labels\.tsv is read"):
+        catalog.load(str(folder))
+
+
 def test_splits_that_are_missing_or_there_twice(folder):
     (folder / "test.tsv").write_text("a\tlikes\tb\n")
     with pytest.raises(DataError, match=r"received test.txt and test.tsv. Remove all but one"):
