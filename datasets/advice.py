@@ -160,11 +160,14 @@ def _preparation(graph: Graph, facts: Mapping[str, Any]) -> Iterator[tuple[str, 
             f"The first line of {_list(files, len(files))} was read as a fact, but its names come"
             " nowhere else. If it is a header, read it as one: `quatre prepare --header`.",
         )
-    if (read := done.get("labels_read", 0)) and len(graph.labels) < read / 2:
+    read, used = done.get("labels_read", 0), done.get("labels_used", 0)
+    unlabelled = graph.num_entities - len(graph.labels)
+    if used < read / 2 and unlabelled > graph.num_entities / 2:
         yield (
             "labels_of_others",
-            f"Only {len(graph.labels):,} of {_count(read, 'label')} belong to an entity. The first"
-            " column of the file of labels has the names, as the triples have them.",
+            f"Only {used:,} of {_count(read, 'label')} belong to an entity, and {unlabelled:,} of"
+            f" {graph.num_entities:,} entities have none. Write names in the file of labels exactly"
+            " as in the triples, in the first column.",
         )
     if done.get("literals_left_out"):
         yield (

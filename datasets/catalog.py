@@ -7,6 +7,7 @@ import shlex
 
 from datasets.custom_dataset import load_file
 from datasets.published.benchmarks import BENCHMARKS, NAMES
+from datasets.readers.input_files import may_hold_labels
 from datasets.triples import read_triples
 from quatre_tf.data.encoding import NEGATIVES, SPLITS
 from quatre_tf.data.graph import Graph
@@ -84,8 +85,8 @@ def read_graph(folder: str | pathlib.Path, name: str | None = None) -> Graph:
         if (path := _find(folder, file_name))
     }
     labels = folder / "labels.tsv"
-    others = sorted(folder.glob("labels.*"))
-    if others and labels not in others:
+    others = [path for path in sorted(folder.iterdir()) if may_hold_labels(path)]
+    if others and not labels.exists():
         raise DataError(
             f"{folder} has {others[0].name}, but beside train, valid and test only labels.tsv is"
             f" read. Prepare it: quatre prepare --input={shlex.quote(str(folder))} --output=FOLDER."

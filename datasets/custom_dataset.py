@@ -100,7 +100,8 @@ def _read(source: Source, split: SplitOptions | None, name: str) -> tuple[Graph,
     told = {
         "read": [*read.notes, note],
         "headers_in_doubt": read.headers_in_doubt,
-        "labels_read": read.num_labels,
+        "labels_read": len(read.in_labels_file),
+        "labels_used": sum(name in graph.labels for name in read.in_labels_file),
         "literals": read.literals,
         "literals_left_out": 0 if source.keep_literals else sum(read.literals.values()),
     }

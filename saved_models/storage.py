@@ -11,9 +11,8 @@ import tensorflow as tf
 
 from quatre_tf.errors import DataError
 
-# A full disk, a quota, a limit of the shell, no permission, a failing disk, not a folder, something
-# in its place, a network disk that gave up. Python repeats what a signal interrupted; TensorFlow
-# does not.
+# A full disk, a quota, a limit of the shell, no permission, a failing disk, not a folder, a network
+# disk that gave up. Python repeats what a signal interrupted; TensorFlow does not.
 _ERRNOS = (
     errno.ENOSPC,
     errno.EDQUOT,
@@ -23,7 +22,6 @@ _ERRNOS = (
     errno.EPERM,
     errno.EIO,
     errno.ENOTDIR,
-    errno.EEXIST,
     errno.ENOTEMPTY,
     errno.EINTR,
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainers.training.config import TrainConfig
-from trainers.training.presets import default_recipe, resolve
+from trainers.training.presets import REPLACED_BY_A_BUDGET, default_recipe, resolve
 
 
 def command_of(config: TrainConfig) -> str:
@@ -19,8 +19,9 @@ def command_of(config: TrainConfig) -> str:
     flags = [f"--dataset={config.dataset}"]
     if config.recipe != TrainConfig.recipe or config.recipe != default_recipe(config.dataset):
         flags.append(f"--recipe={config.recipe}")
+    unread = REPLACED_BY_A_BUDGET if config.budget_minutes else set()
     names = [field.name for field in dataclasses.fields(config)]
-    flags += [f"--{name}={given[name]}" for name in names if name in given]
+    flags += [f"--{name}={given[name]}" for name in names if name in given.keys() - unread]
     return shlex.join(["quatre", "fit", *flags])
 
 

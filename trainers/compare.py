@@ -17,7 +17,7 @@ from quatre_tf.paths import output_folder
 from trainers import setting_flags
 from trainers.comparison.plan import Comparison, chosen_seeds
 from trainers.comparison.published import paper_models
-from trainers.training.presets import default_recipe, replacement_note
+from trainers.training.presets import check_lengths, default_recipe, replacement_note
 
 _OUTPUT = flags.DEFINE_string(
     "output",
@@ -61,6 +61,7 @@ def main() -> None:
         settings,
         setting_flags.candidate_sets_of(_CANDIDATES.value),
     )
+    check_lengths(next(iter(comparison.configs().values())), settings)
 
     import_tensorflow()
     from trainers.comparison.run import run_comparison

@@ -53,7 +53,6 @@ for _flag in (_RUN_DIR, _RESUME, _AUTO, _PRINT_CONFIG):
 _SETTINGS = setting_flags.SettingFlags()
 # Of a run whose settings are chosen, if nothing says how long to train.
 _BUDGET_MINUTES = 5.0
-_LENGTHS = {"epochs", "validate_every", "budget_minutes"}
 
 
 def main() -> int:
@@ -105,8 +104,8 @@ def _is_chosen(given: Mapping[str, Any]) -> bool:
         return bool(_AUTO.value)
     dataset = given.get("dataset", "")
     has_preset = presets.has_preset(dataset, presets.default_recipe(dataset))
-    lengths = given.keys() & _LENGTHS
-    return not has_preset and "recipe" not in given and lengths <= {"budget_minutes"}
+    lengths = given.keys() & presets.REPLACED_BY_A_BUDGET
+    return not has_preset and "recipe" not in given and not lengths
 
 
 def _resolve(given: dict[str, Any], is_chosen: bool) -> tuple[pathlib.Path, configs.TrainConfig]:
@@ -118,7 +117,7 @@ def _resolve(given: dict[str, Any], is_chosen: bool) -> tuple[pathlib.Path, conf
         run_dir = user_path(_RUN_DIR.value)
         run = RunDirectory(run_dir)
         config = configs.resume(configs.TrainConfig.from_file(run.config_file), given)
-        _check_lengths(config, given)
+        presets.check_lengths(config, given)
         check_resumable(run, config)
         return run_dir, config
     if "dataset" not in given:
@@ -135,7 +134,7 @@ def _resolve(given: dict[str, Any], is_chosen: bool) -> tuple[pathlib.Path, conf
                     f"Training with --recipe={recipe}, the default for data without a preset.\n"
                 )
         config = presets.resolve(dataset, recipe, given)
-        _check_lengths(config, given)
+        presets.check_lengths(config, given)
         if note := presets.replacement_note(dataset, recipe, given):
             sys.stderr.write(f"{note}\n")
     name = pathlib.Path(config.dataset).stem
@@ -143,22 +142,12 @@ def _resolve(given: dict[str, Any], is_chosen: bool) -> tuple[pathlib.Path, conf
     return user_path(_RUN_DIR.value or default), config
 
 
-def _check_lengths(config: configs.TrainConfig, given: Mapping[str, Any]) -> None:
-    """Raises ConfigError for flags that a budget replaces."""
-    replaced = sorted(given.keys() & _LENGTHS - {"budget_minutes"})
-    if config.budget_minutes and replaced:
-        raise ConfigError(
-            f"--budget_minutes={config.budget_minutes:g} is in the place of --epochs and "
-            f"--validate_every. Omit --{replaced[0]}, or give --budget_minutes=0."
-        )
-
-
 def _defaults(dataset: str, recipe: str | None, given: dict[str, Any]) -> configs.TrainConfig:
     """Returns the settings from which others are chosen: no preset's."""
     if "TF_CONFIG" in os.environ:
         raise ConfigError("--auto chooses settings in one process: unset TF_CONFIG, or omit it.")
     recipe = recipe or "sampled"
-    if recipe not in ("sampled", "strong") or given.keys() & _LENGTHS - {"budget_minutes"}:
+    if recipe not in ("sampled", "strong") or given.keys() & presets.REPLACED_BY_A_BUDGET:
         raise ConfigError(
             "--auto chooses settings of --recipe=sampled and strong, for --budget_minutes. Omit "
             "--epochs, --validate_every and other recipes."

@@ -5,7 +5,7 @@ import dataclasses
 import itertools
 import os
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +53,7 @@ class InputTriples:
             split already, or else "all".
         negatives: The columns of the labelled negatives of valid and test, where they are given.
         labels: Labels by entity name; of several the first.
-        num_labels: How many labels a file of labels has.
+        in_labels_file: The names that a file of labels has.
         literals: Statements with a literal for an object, other than labels, by predicate.
         headers_in_doubt: Files whose first line was read as a fact and may be a header.
         notes: What a file was taken for, a line a file; what was left out.
@@ -62,7 +62,7 @@ class InputTriples:
     tables: dict[str, pa.Table]
     negatives: dict[str, pa.Table]
     labels: dict[str, str]
-    num_labels: int
+    in_labels_file: list[str]
     literals: dict[str, int]
     headers_in_doubt: list[str]
     notes: list[str]
@@ -77,9 +77,9 @@ def read_input(source: Source) -> InputTriples:
     """
     parts, labels_file, ignored = _find(source)
     paths = [path for paths in parts.values() for path in paths]
-    _check_used(source, [*paths, *filter(None, [labels_file])])
+    _check_used(source, paths, labels_file)
     labels, notes = _read_labels(labels_file, source.format)
-    num_labels = len(labels)
+    in_labels_file = list(labels)
     several = sum(_kind(path) in FORMATS for path in paths) > 1
     read, in_doubt = {}, []
     literals: collections.Counter[str] = collections.Counter()
@@ -97,7 +97,7 @@ def read_input(source: Source) -> InputTriples:
     if ignored:
         notes.append(f"Not read: {', '.join(ignored)}.")
     by_predicate = dict(literals.most_common())
-    return InputTriples(tables, negatives, labels, num_labels, by_predicate, in_doubt, notes)
+    return InputTriples(tables, negatives, labels, in_labels_file, by_predicate, in_doubt, notes)
 
 
 def _find(
@@ -116,7 +116,7 @@ def _find(
     # However its path is spelled.
     taken = named.resolve() if named else None
     files = [path for path in visible if _kind(path) and path.resolve() != taken]
-    labels_files = [path for path in files if _stem(path) == _LABELS]
+    labels_files = [path for path in files if may_hold_labels(path)]
     parts = _parts(path, [path for path in files if path not in labels_files])
     labels_file = named or (labels_files[0] if labels_files else None)
     used = [*filter(None, [labels_file]), *(path for paths in parts.values() for path in paths)]
@@ -137,6 +137,11 @@ def _kind(path: pathlib.Path) -> str:
     """Returns the suffix of a file that can be read (.csv for x.csv.gz), or else nothing."""
     suffix = pathlib.Path(path.name.lower().removesuffix(".gz")).suffix
     return suffix if suffix in _SUFFIXES else ""
+
+
+def may_hold_labels(path: pathlib.Path) -> bool:
+    """Tells whether a file of a folder is taken for labels."""
+    return bool(_kind(path)) and _stem(path) == _LABELS
 
 
 def _stem(path: pathlib.Path) -> str:
@@ -166,15 +171,19 @@ def _parts(folder: pathlib.Path, files: list[pathlib.Path]) -> dict[str, list[pa
     return parts
 
 
-def _check_used(source: Source, paths: list[pathlib.Path]) -> None:
+def _check_used(
+    source: Source, paths: Sequence[pathlib.Path], labels_file: pathlib.Path | None
+) -> None:
     """Raises DataError for flags that no file is read by."""
-    are_rdf = {_kind(path) in FORMATS for path in paths}
-    if source.keep_literals and True not in are_rdf:
-        raise DataError("--keep_literals is for RDF, and the input has none. Leave it out.")
-    if source.format != UNKNOWN and False not in are_rdf:
+    is_rdf = [_kind(path) in FORMATS for path in paths]
+    if source.keep_literals and not any(is_rdf):
+        raise DataError("--keep_literals is for triples in RDF. Leave it out.")
+    # Labels are read by --strip alone.
+    strip = source.format.strip and labels_file is not None and _kind(labels_file) not in FORMATS
+    if all(is_rdf) and source.format != dataclasses.replace(UNKNOWN, strip=strip):
         raise DataError(
-            "--delimiter, --columns, --header and --strip are for CSV and TSV, and the input has "
-            "only RDF. Leave them out."
+            "--delimiter, --columns, --header and --strip are for triples in CSV or TSV. Leave "
+            "them out."
         )
 
 

@@ -86,7 +86,7 @@ def _write_triples(triples: Any, folder: pathlib.Path) -> pathlib.Path:
         if not all(isinstance(name, str | numbers.Integral) for name in triple):
             raise DataError(
                 f"Expected names that are strings or integers. Received in row {row}: "
-                f"{tuple(triple)}. Drop rows with missing cells."
+                f"{tuple(triple)}. Drop rows with missing cells, and turn other names into strings."
             )
     if (folder / "config.json").exists():
         raise ConfigError(f"{folder} already holds a run. Choose another `run_dir`.")

@@ -102,6 +102,8 @@ def test_a_file_is_split(tmp_path):
 
 
 def test_labels_that_would_not_be_read(folder):
+    (folder / "labels.txt~").write_text("an editor's")
+    catalog.load(str(folder))
     (folder / "labels.csv").write_text("a,Anna\n")
     with pytest.raises(DataError, match=r"has labels\.csv, but .* only labels\.tsv is read"):
         catalog.load(str(folder))

@@ -238,8 +238,8 @@ def test_literals_alone_are_no_triples(tmp_path):
 @pytest.mark.parametrize(
     ("name", "flags", "message"),
     [
-        ("x.csv", {"keep_literals": True}, "--keep_literals is for RDF"),
-        ("x.nt", {"format": Format(columns=["1", "2", "3"])}, "are for CSV and TSV"),
+        ("x.csv", {"keep_literals": True}, "--keep_literals is for triples in RDF"),
+        ("x.nt", {"format": Format(columns=["1", "2", "3"])}, "are for triples in CSV or TSV"),
     ],
 )
 def test_flags_that_no_file_is_read_by(tmp_path, name, flags, message):
@@ -254,6 +254,11 @@ def test_labels_of_others_are_noticed(tmp_path):
     (tmp_path / "names.csv").write_text("\n".join(labels))
     report = prepare(Source(facts, tmp_path / "names.csv"), tmp_path / "out")
     assert report["warnings"]["labels_of_others"].startswith("Only 0 of 6 labels belong to an ent")
+    # Labels of a larger graph are no mistake.
+    labels = [f"{name},Label" for name in {*sum(FACTS, ()), *map(str, range(500))}]
+    (tmp_path / "names.csv").write_text("\n".join(labels))
+    report = prepare(Source(facts, tmp_path / "names.csv"), tmp_path / "larger")
+    assert "labels_of_others" not in report["warnings"]
 
 
 def test_labels_in_rdf(tmp_path):

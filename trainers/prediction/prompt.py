@@ -53,8 +53,8 @@ def typed_lines() -> Iterator[str]:
         # `input` uses it once it is imported.
         importlib.import_module("readline")
     elif isinstance(sys.stdin, io.TextIOWrapper):
-        # Such bytes are in no name: the answer says so.
-        sys.stdin.reconfigure(errors="surrogateescape")
+        # No name has such bytes: the answer says so.
+        sys.stdin.reconfigure(errors="replace")
     try:
         while True:
             yield input("head, relation, tail> " if sys.stdin.isatty() else "")

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from quatre_tf.errors import ConfigError
 from trainers.training.config import REGULARIZERS, SETTINGS, TrainConfig
 
+# Settings that are not read beside `budget_minutes`.
+REPLACED_BY_A_BUDGET = frozenset({"epochs", "validate_every"})
 # The recipes with queries; chosen on validation splits (docs/recipes.md).
 _QUERIES: dict[str, Any] = {
     "reciprocal": True,
@@ -338,6 +341,16 @@ def resolve(dataset: str, recipe: str, given: Mapping[str, Any]) -> TrainConfig:
     if "dura" in replaced:
         replaced["opposite_dura"] = 0.0
     return TrainConfig(dataset=dataset, recipe=recipe, **{**preset, **replaced, **given})
+
+
+def check_lengths(config: TrainConfig, given: Mapping[str, Any]) -> None:
+    """Raises ConfigError for lengths that are given and that a budget replaces."""
+    replaced = [f"--{name}" for name in sorted(REPLACED_BY_A_BUDGET) if name in given]
+    if config.budget_minutes and replaced:
+        raise ConfigError(
+            f"--budget_minutes={config.budget_minutes:g} is in the place of {replaced[0]}. Leave "
+            "one of them out; --budget_minutes=0 sets no limit."
+        )
 
 
 def replacement_note(dataset: str, recipe: str, given: Mapping[str, Any]) -> str:

@@ -60,9 +60,13 @@ def test_a_prompt_answers_line_by_line_and_goes_on_after_mistakes(trained, capsy
     )
 
 
-def test_a_byte_that_is_no_text_does_not_end_the_prompt(monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\xf1\nb\n"), "utf-8"))
-    assert list(typed_lines()) == ["a\udcf1", "b"]
+def test_a_byte_that_is_no_text_does_not_end_the_prompt(trained, monkeypatch, capsys):
+    typed = io.BytesIO(b"b, likes, \xf1\nb\xf1, likes, ?\nb, likes, ?\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(typed, "utf-8"))
+    converse(trained, Options(1), typed_lines())
+    out = capsys.readouterr().out
+    assert "error: Unknown entity 'b\ufffd'" in out
+    assert re.search(r"^1 +f +6", out, re.MULTILINE)
 
 
 def test_answers(trained):

@@ -122,19 +122,19 @@ def test_files_of_others_are_not_replaced(nasty_graph, config, tmp_path):
     output = tmp_path / "site"
     report.write_report(run_dir, output=output)
     report.write_report(run_dir, output=output)
-    (output / "index.html").write_text("my page")
-    with pytest.raises(ConfigError, match=r"site holds .*, which no report wrote"):
+    (output / "index.html").write_text("my page on quatre analyze")
+    with pytest.raises(ConfigError, match=r"site holds .*, which a report would replace"):
         report.write_report(run_dir, output=output)
     (output / "index.html").unlink()
     (output / "results.csv").write_text("my results")
-    with pytest.raises(ConfigError, match=r"site holds .*, which no report wrote"):
+    with pytest.raises(ConfigError, match=r"site holds .*, which a report would replace"):
         report.write_report(run_dir, output=output)
     assert (output / "results.csv").read_text() == "my results"
 
 
 def test_a_file_in_the_place_of_the_folder(nasty_graph, config, tmp_path):
     run_dir = make_run(tmp_path / "one", config, nasty_graph, LINES[:1], trained=False)
-    with pytest.raises(DataError, match=r"Cannot write the report .*: File exists"):
+    with pytest.raises(DataError, match=r"config\.json is a file\. Expected by --output"):
         report.write_report(run_dir, output=run_dir / "config.json")
 
 

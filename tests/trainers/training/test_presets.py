@@ -1,3 +1,4 @@
+import re
 import shlex
 
 import pytest
@@ -113,9 +114,11 @@ def test_command_names_what_differs_from_the_preset():
         ("wn18rr", "paper", {"patience": 0, "seed": 4}, "--patience=0 --seed=4"),
         ("umls", "strong", {"reciprocal": False}, "--recipe=strong --reciprocal=False"),
         ("wn18rr", "paper", {"model": "quate"}, "--model=quate"),
+        ("wn18", "paper", {"budget_minutes": 3.0, "epochs": 5}, "--budget_minutes=3.0"),
     ):
         config = presets.resolve(dataset, recipe, given)
         assert command_of(config) == f"quatre fit --dataset={dataset} {flags}"
+        presets.check_lengths(config, dict.fromkeys(re.findall(r"--(\w+)", flags)))
     config = presets.resolve("/tmp/my data; x", "paper", {})
     assert shlex.split(command_of(config))[2:] == ["--dataset=/tmp/my data; x", "--recipe=paper"]
 

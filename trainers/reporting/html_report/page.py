@@ -28,13 +28,18 @@ summary { cursor: pointer; margin: .7rem 0; }
 """
 
 
-def document(title: str, sections: Iterable[str], generator: str) -> str:
+def generator(program: str) -> str:
+    """Returns the element that names the program that wrote a page."""
+    return f'<meta name="generator" content="{program}">'
+
+
+def document(title: str, sections: Iterable[str], program: str) -> str:
     """Returns a whole page, which names the program that wrote it."""
     title = html.escape(title)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="generator" content="{generator}">\n'
+        f"{generator(program)}\n"
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{title}</h1>\n{''.join(sections)}</body>\n</html>\n"
     )

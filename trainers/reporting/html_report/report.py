@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from quatre_tf.atomic_files import write_text
 from quatre_tf.errors import ConfigError
+from quatre_tf.paths import output_folder
 from quatre_tf.ranking.evaluation import Options, check_same_graph, evaluate_runs
 from quatre_tf.ranking.results import Results
 from quatre_tf.runs.run import Run, load_run
@@ -70,27 +71,30 @@ def write_report(
         check_same_graph(*(each.trained or load_run(each.path) for each in (run, other)))
     runs = name_runs([run, *others])
     check_relations(run.graph, relations)
-    if output is None:
-        output = run_dir / "report"
-    else:
+    own = run_dir / "report"
+    output = output_folder(output or own)
+    if output != own:
         _check_replaceable(output)
+    title = f"{run.graph.name}: {' and '.join(runs)}"
     with writing("the report", output, "Choose another --output, or make room."):
         output.mkdir(parents=True, exist_ok=True)
         for name in _FILES:
             (output / name).unlink(missing_ok=True)
+        # Now, too: the folder of a report that is not finished is known as such.
+        write_text(output / PAGE, page.document(title, [], _GENERATOR))
         sections = [_facts(runs), *_sections(runs, relations, output)]
-        title = f"{run.graph.name}: {' and '.join(runs)}"
         write_text(output / PAGE, page.document(title, sections, _GENERATOR))
     return output / PAGE
 
 
 def _check_replaceable(output: pathlib.Path) -> None:
-    """Raises ConfigError if a folder has files of a report's names, but no report."""
-    found = [name for name in _FILES if (output / name).exists()]
-    if found and not (PAGE in found and _GENERATOR in (output / PAGE).read_text(errors="replace")):
+    """Raises ConfigError if a folder has files of a report's names, but no page of one."""
+    found, written = [name for name in _FILES if (output / name).exists()], output / PAGE
+    text = written.read_text(encoding="utf-8", errors="replace") if written.exists() else ""
+    if found and page.generator(_GENERATOR) not in text:
         raise ConfigError(
-            f"{output} holds {found[0]}, which no report wrote, and which this one would replace. "
-            "Choose another --output."
+            f"{output} holds {found[0]}, which a report would replace and may not be of one. "
+            "Choose another --output, or remove it."
         )
 
 
