@@ -274,7 +274,7 @@ class Run:
         save_best(self.model, self.run_dir)
 
     def export(self, path: str | os.PathLike, version: int | None = None) -> pathlib.Path:
-        """Exports the run for TensorFlow Serving as it is on the disk, like `quatre export`.
+        """Exports the saved run for TensorFlow Serving, like `quatre export`.
 
         Args:
             path: Folder of the served model; each export is a version in it.

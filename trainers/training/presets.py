@@ -285,6 +285,12 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
                 "epochs": 30,
                 "validate_every": 10,
             },
+            "fb15k": {
+                **_CONVE_SMALL_STEPS,
+                "num_candidates": 2048,
+                "epochs": 14,
+                "validate_every": 7,
+            },
         },
     },
 }
