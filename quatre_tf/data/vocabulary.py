@@ -32,12 +32,12 @@ class Vocabulary:
         array([1, 0], dtype=int32)
 
     Args:
-        names: Distinct, non-empty names without TABs and line breaks, in id order: strings or
-            an Arrow array.
+        names: Distinct, non-empty names without line breaks, in id order: strings or an
+            Arrow array.
         kind: What a name stands for ("entity", "relation"); used in messages.
 
     Raises:
-        DataError: When a name is empty, has a TAB or line break, or is there twice.
+        DataError: When a name is empty, has a line break or is there twice.
     """
 
     def __init__(self, names: Iterable[str] | pa.Array, kind: str = "entity"):
@@ -121,7 +121,6 @@ class Vocabulary:
         for broken, problem in (
             (pc.equal(self._names, ""), "an empty name"),
             (pc.match_substring(self._names, "\n"), "a name with a line break"),
-            (pc.match_substring(self._names, "\t"), "a name with a TAB"),
         ):
             position = pc.index(broken, True).as_py()
             if position >= 0:
