@@ -65,7 +65,7 @@ def main() -> None:
     graph = catalog.load(search.dataset, **_DATA.given())
     search = dataclasses.replace(search, num_entities=graph.num_entities)
     output = output_folder(_OUTPUT.value)
-    results = run_search(search, output, **_DATA.given())
+    results = run_search(search, graph, output, **_DATA.given())
     print(f"\n{search_text(search, results)}\n\nFigures:     {output / 'trials.csv'}")
     print(f"TensorBoard: tensorboard --logdir={shlex.quote(str(output))}")
 

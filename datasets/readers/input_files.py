@@ -176,14 +176,15 @@ def _check_used(
 ) -> None:
     """Raises DataError for flags that no file is read by."""
     is_rdf = [_kind(path) in FORMATS for path in paths]
+    names = ", ".join(path.name for path in paths)
     if source.keep_literals and not any(is_rdf):
-        raise DataError("--keep_literals is for triples in RDF. Leave it out.")
+        raise DataError(f"--keep_literals is for triples in RDF, not {names}. Leave it out.")
     # Labels are read by --strip alone.
     strip = source.format.strip and labels_file is not None and _kind(labels_file) not in FORMATS
     if all(is_rdf) and source.format != dataclasses.replace(UNKNOWN, strip=strip):
         raise DataError(
-            "--delimiter, --columns, --header and --strip are for triples in CSV or TSV. Leave "
-            "them out."
+            "--delimiter, --columns, --header and --strip are for triples in CSV or TSV, not "
+            f"{names}. Leave them out."
         )
 
 

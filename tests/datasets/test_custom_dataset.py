@@ -238,8 +238,12 @@ def test_literals_alone_are_no_triples(tmp_path):
 @pytest.mark.parametrize(
     ("name", "flags", "message"),
     [
-        ("x.csv", {"keep_literals": True}, "--keep_literals is for triples in RDF"),
-        ("x.nt", {"format": Format(columns=["1", "2", "3"])}, "are for triples in CSV or TSV"),
+        ("x.csv", {"keep_literals": True}, "--keep_literals is for triples in RDF, not x.csv."),
+        (
+            "x.nt",
+            {"format": Format(columns=["1", "2", "3"])},
+            "are for triples in CSV or TSV, not x.nt.",
+        ),
     ],
 )
 def test_flags_that_no_file_is_read_by(tmp_path, name, flags, message):

@@ -22,7 +22,6 @@ from trainers.training.config import TrainConfig
 from trainers.training.fitting import fit
 from trainers.training.run_directory import (
     RunDirectory,
-    check_graph,
     check_one_graph,
     check_same,
     drop_unless_resumable,
@@ -49,7 +48,7 @@ def run_comparison(comparison: Comparison, output: pathlib.Path, **sources: Any)
 
     Raises:
         ConfigError: A run in `output` has other settings, or is in use.
-        DataError: The dataset is not available, or changed between two runs.
+        DataError: The data set is not available, or changed after a run.
         TrainingError: A training diverged.
     """
     wanted = comparison.configs()
@@ -57,13 +56,12 @@ def run_comparison(comparison: Comparison, output: pathlib.Path, **sources: Any)
     # All of them first: a conflict should not show after days of training.
     for name, config in wanted.items():
         check_same(config, runs[name])
-    check_one_graph(runs.values())
-    if found := [run for run in runs.values() if run.has_run]:
-        check_graph(found[0], catalog.load(comparison.dataset, **sources))
+    graph = catalog.load(comparison.dataset, **sources)
+    check_one_graph(runs.values(), graph)
     for number, (name, config) in enumerate(wanted.items(), start=1):
         print(f"\n[{number}/{len(wanted)}] {name}", flush=True)
         _train(config, runs[name], sources)
-        check_one_graph(runs.values())
+        check_one_graph(runs.values(), graph)
     results = evaluate_models(comparison, output)
     write_text(output / "comparison.json", results.to_json())
     write_csv(output / "comparison.csv", (row._asdict() for row in results.rows))

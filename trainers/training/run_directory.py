@@ -147,32 +147,18 @@ def check_same(config: TrainConfig, run: RunDirectory) -> None:
         )
 
 
-def check_one_graph(runs: Iterable[RunDirectory]) -> None:
-    """Expects the runs that are there to be on one graph.
+def check_one_graph(runs: Iterable[RunDirectory], graph: Graph) -> None:
+    """Expects the runs that are there to be on a graph.
 
     Raises:
-        DataError: Two are not, because the data set changed in between.
+        DataError: One is not, because the data set changed in between.
     """
-    found = [(run.path, stored_fingerprint(run.graph)) for run in runs if run.has_run]
-    for path, fingerprint in found:
-        if fingerprint != found[0][1]:
+    for run in runs:
+        if run.has_run and stored_fingerprint(run.graph) != graph.fingerprint:
             raise DataError(
-                f"{path} was trained on another graph than {found[0][0]}: the data set changed in "
-                "between. Choose another --output, or remove the runs on the old one."
+                f"{run.path} was trained on another graph than what {graph.name} holds now. Choose "
+                "another --output, or remove the runs on the old one."
             )
-
-
-def check_graph(run: RunDirectory, graph: Graph) -> None:
-    """Expects a run that is there to be on a graph.
-
-    Raises:
-        DataError: The data set changed.
-    """
-    if stored_fingerprint(run.graph) != graph.fingerprint:
-        raise DataError(
-            f"{run.path} was trained on another graph than what {graph.name} holds now. Choose "
-            "another --output, or remove the runs on the old one."
-        )
 
 
 def drop_unless_resumable(run: RunDirectory) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from quatre_tf.atomic_files import write_text
+from quatre_tf.data.graph import Graph
 from quatre_tf.errors import TrainingError
 from quatre_tf.ranking.results import METRICS
 from trainers.reporting.rendering import write_csv
@@ -31,7 +32,9 @@ from trainers.tuning.trials import COMPLETED, FAILED, PRUNED, UNFINISHED, TrialR
 IsPruned = Callable[[float, float], bool]
 
 
-def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[TrialRun]:
+def run_search(
+    search: Search, graph: Graph, output: pathlib.Path, **sources: Any
+) -> list[TrialRun]:
     """Trains what is not there yet, and writes `output`/trials.csv and `output`/best.json.
 
     Each run is a run directory of its own in `output`. A finished one is read, an interrupted one
@@ -39,6 +42,7 @@ def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[Tri
 
     Args:
         search: What to search, and how long.
+        graph: Its graph.
         output: The folder of the runs.
         **sources: `data_dir` and `manual_dir` of `datasets.catalog.load`.
 
@@ -47,7 +51,7 @@ def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[Tri
 
     Raises:
         ConfigError: A run in `output` has other settings, or is in use.
-        DataError: The data set is not available, or changed between two runs.
+        DataError: The data set is not available, or changed after a run.
     """
     trials = ask_trials(search)
     # Every run that the search may train.
@@ -62,10 +66,10 @@ def run_search(search: Search, output: pathlib.Path, **sources: Any) -> list[Tri
     for run in runs.values():
         check_same(run.config, run.directory)
     directories = [run.directory for run in runs.values()]
-    check_one_graph(directories)
+    check_one_graph(directories, graph)
     output.mkdir(parents=True, exist_ok=True)
     left = (60.0 * search.budget_minutes or math.inf) - sum(run.seconds for run in runs.values())
-    series = _Series(search, output, directories, time.monotonic() + left, sources)
+    series = _Series(search, graph, output, directories, time.monotonic() + left, sources)
     first, *others = search.seeds
     for number, trial in enumerate(trials, start=1):
         title, followers = f"[{number}/{len(trials)}]", search.finalists * len(others)
@@ -85,6 +89,7 @@ class _Series:
     """Finishes runs until the clock is at `end`, and keeps the books."""
 
     search: Search
+    graph: Graph
     output: pathlib.Path
     directories: Sequence[RunDirectory]
     end: float
@@ -104,7 +109,7 @@ class _Series:
             if state != UNFINISHED:
                 run.end(state, message)
             print(f"{run.path.name}: {state}. {message}".rstrip(), flush=True)
-            check_one_graph(self.directories)
+            check_one_graph(self.directories, self.graph)
             run = TrialRun.read(run.path, run.number, run.config)
             figures = {f"valid/{name}": (run.best or {})[name] for name in METRICS if run.best}
             write_hparams(run.directory, run.config, figures)

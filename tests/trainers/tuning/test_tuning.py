@@ -96,7 +96,7 @@ def read_csv(output):
 def test_halving_then_the_finalists_with_the_other_seed_and_all_that_is_written(
     search, training, tmp_path
 ):
-    results = run_search(search, tmp_path)
+    results = run_search(search, training.graph, tmp_path)
     first, rest = results[:6], results[6:]
     assert [r.path.name for r in first] == [f"trial-00{n}-seed5" for n in range(1, 7)]
     assert tuple(result.state for result in first) == STATES
@@ -135,25 +135,28 @@ def test_halving_then_the_finalists_with_the_other_seed_and_all_that_is_written(
 
 
 def test_data_set_that_changed_between_sessions(search, training, tmp_path):
-    run_search(dataclasses.replace(search, trials=1, finalists=1), tmp_path)
+    run_search(dataclasses.replace(search, trials=1, finalists=1), training.graph, tmp_path)
     assert len(training.calls) == 2
-    training.graph = dataclasses.replace(training.graph, valid=training.graph.test)
-    for _ in range(2):
-        with pytest.raises(DataError, match=r"trial-002-seed5 was trained on another graph than"):
-            run_search(search, tmp_path)
-    # Seen after the first that is trained on it, and then before any.
+    old = training.graph
+    training.graph = dataclasses.replace(old, valid=old.test)
+    with pytest.raises(DataError, match=r"trial-001-seed5 was trained on another graph than"):
+        run_search(search, training.graph, tmp_path)
+    assert len(training.calls) == 2
+    # While the search runs, it is seen after the first trial on the new data.
+    with pytest.raises(DataError, match=r"trial-002-seed5 was trained on another graph than"):
+        run_search(search, old, tmp_path)
     assert len(training.calls) == 3
 
 
 @pytest.mark.parametrize("interrupted", [("trial-002-seed5", 1), ("trial-006-seed5", 3)])
 def test_interrupted_search_goes_on_to_the_same_figures(search, training, tmp_path, interrupted):
-    run_search(search, tmp_path / "whole")
+    run_search(search, training.graph, tmp_path / "whole")
     training.calls.clear()
     training.interrupted = interrupted
     with pytest.raises(KeyboardInterrupt):
-        run_search(search, tmp_path / "parts")
+        run_search(search, training.graph, tmp_path / "parts")
     before = len(training.calls)
-    run_search(search, tmp_path / "parts")
+    run_search(search, training.graph, tmp_path / "parts")
     again = training.calls[before]
     # Before its first checkpoint there is nothing to resume.
     assert again == (interrupted[0], interrupted[1] > 1)
@@ -164,14 +167,14 @@ def test_interrupted_search_goes_on_to_the_same_figures(search, training, tmp_pa
 
 def test_failed_trial_is_noted_and_the_search_goes_on(search, training, tmp_path, capsys):
     training.fails = ("trial-001-seed5", "trial-002-seed5")
-    results = run_search(search, tmp_path)
+    results = run_search(search, training.graph, tmp_path)
     assert [r.state for r in results[:2]] == ["failed", "failed"]
     assert read_csv(tmp_path)[0]["state"] == "failed"
     assert "trial-001-seed5: failed. Not all finite." in capsys.readouterr().out
     note = json.loads((tmp_path / "trial-001-seed5" / "trial.json").read_text())
     assert note == {"state": "failed", "message": "Not all finite."}
     training.calls.clear()
-    assert run_search(search, tmp_path) == results
+    assert run_search(search, training.graph, tmp_path) == results
     assert training.calls == []
 
 
@@ -179,13 +182,17 @@ def test_budget_stops_new_trials_and_keeps_a_share_for_the_finalists(search, tra
     """A trial takes 9 minutes; trials 3 to 5 one each, trial 6 three."""
     training._epoch_seconds = 60.0
     # At 18 minutes, 9 for a trial and min(2 x 9, a third of 39) for two finalists make 40.
-    results = run_search(dataclasses.replace(search, budget_minutes=39), tmp_path / "39")
+    results = run_search(
+        dataclasses.replace(search, budget_minutes=39), training.graph, tmp_path / "39"
+    )
     assert [r.path.name for r in results] == [
         f"trial-00{name}" for name in ("1-seed5", "2-seed5", "2-seed6", "1-seed6")
     ]
     training.now = 0.0
     # 18 + 9 + 14 = 41 of 42 minutes; after trial 3 it is 42, after trial 4 it would be 43.
-    results = run_search(dataclasses.replace(search, budget_minutes=42), tmp_path / "42")
+    results = run_search(
+        dataclasses.replace(search, budget_minutes=42), training.graph, tmp_path / "42"
+    )
     assert [r.path.name for r in results] == [
         f"trial-00{name}"
         for name in ("1-seed5", "2-seed5", "3-seed5", "4-seed5", "2-seed6", "1-seed6")
@@ -197,15 +204,15 @@ def test_trial_ends_when_the_time_is_over_and_a_larger_budget_goes_on(
 ):
     training._epoch_seconds = 60.0
     short = dataclasses.replace(search, budget_minutes=3.5)
-    (result,) = run_search(short, tmp_path)
+    (result,) = run_search(short, training.graph, tmp_path)
     # The validation at 4 minutes is the first after the end.
     assert (result.state, result.epochs) == ("unfinished", 4.0)
     assert [row["state"] for row in read_csv(tmp_path)] == ["unfinished"]
     assert "No trial was completed." in search_text(short, [result])
     training.calls.clear()
-    assert run_search(short, tmp_path) == [result]
+    assert run_search(short, training.graph, tmp_path) == [result]
     assert training.calls == []
-    results = run_search(dataclasses.replace(search, budget_minutes=1000), tmp_path)
+    results = run_search(dataclasses.replace(search, budget_minutes=1000), training.graph, tmp_path)
     assert training.calls[0] == ("trial-001-seed5", True)
     assert tuple(r.state for r in results[:6]) == STATES
 
@@ -220,10 +227,10 @@ def test_trial_ends_when_the_time_is_over_and_a_larger_budget_goes_on(
     ],
 )
 def test_another_search_in_the_folder_is_refused(search, training, tmp_path, change, message):
-    run_search(dataclasses.replace(search, trials=1), tmp_path)
+    run_search(dataclasses.replace(search, trials=1), training.graph, tmp_path)
     training.calls.clear()
     with pytest.raises(ConfigError, match=message):
-        run_search(dataclasses.replace(search, **change), tmp_path)
+        run_search(dataclasses.replace(search, **change), training.graph, tmp_path)
     assert training.calls == []
 
 
@@ -235,14 +242,14 @@ def test_run_of_another_process_is_left_alone(search, training, tmp_path):
         filelock.FileLock(path / ".lock"),
         pytest.raises(ConfigError, match="Another process is training in"),
     ):
-        run_search(search, tmp_path)
+        run_search(search, training.graph, tmp_path)
     assert (path / "config.json").exists()
 
 
 def test_grid_of_the_paper_is_not_pruned(training, tmp_path):
     settings = {"embedding_dim": 4, "num_negatives": 1, "learning_rate": 0.1, "patience": 0}
     search = Search("umls", "paper", {**settings, "epochs": 3, "validate_every": 1}, (5,))
-    results = run_search(search, tmp_path)
+    results = run_search(search, training.graph, tmp_path)
     assert [result.config.l2 for result in results] == [0.05, 0.1, 0.2, 0.5]
     assert {(result.state, result.epochs) for result in results} == {("completed", 3.0)}
     # Hits@10 is what chooses here, and all have the same: the first is named.
@@ -251,8 +258,8 @@ def test_grid_of_the_paper_is_not_pruned(training, tmp_path):
 
 def test_killed_after_the_last_judgement_is_not_trained_again(search, training, tmp_path):
     """The verdict is found again from the validations that are there."""
-    results = run_search(search, tmp_path)
+    results = run_search(search, training.graph, tmp_path)
     (tmp_path / "trial-003-seed5" / "trial.json").unlink()
     training.calls.clear()
-    assert run_search(search, tmp_path) == results
+    assert run_search(search, training.graph, tmp_path) == results
     assert training.calls == []
