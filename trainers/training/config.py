@@ -70,7 +70,7 @@ class TrainConfig:
     )
     reciprocal: bool = setting(
         False,
-        help="Predict heads as tails of inverse relations, with embeddings of their own "
+        help="Predict heads as tails of inverse relations, with separate embeddings "
         "(not for paper).",
         group="model",
         # The objective of the paper would never train the inverse relations.
