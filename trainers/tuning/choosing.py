@@ -1,11 +1,13 @@
 """Chooses settings by short runs: `quatre fit --auto`.
 
 One setting after another is varied around the best values so far: the regularizer first, which
-matters most, then learning rate, batch size and recipe. The short runs have few dimensions, take
-equally long and are ranked on the same validation triples. They need less regularization than long
-ones, so a few longer runs try heavier weights. The size comes last: the largest that leaves enough
-epochs in the rest of the time. Small graphs do not need all of it; on them, the largest size is
-tried as well, because it is not always the best.
+matters most, then learning rate, batch size and recipe. The short runs have few dimensions and
+candidates, take equally long and are ranked on the same validation triples. They need less
+regularization than long ones, so a few longer runs try heavier weights. In fewer than 15 epochs,
+whatever learns fastest wins: on graphs too large for more, nothing is varied, and the regularizer's
+weight comes from the number of triples per entity. The size comes last: the largest that leaves
+enough epochs in the rest of the time. Small graphs do not need all of it; on them, the largest size
+is tried as well, because it is not always the best.
 """
 
 import dataclasses
@@ -27,7 +29,12 @@ from trainers.training.trainer import Trainer
 _SHARE = 1 / 3
 _SHORT, _LONGER = 8, 3
 _SHORT_DIM, _LONGER_DIM = 64, 128
+_SHORT_CANDIDATES = 512
 _SHORT_EPOCHS = 30
+_COMPARABLE_EPOCHS = 15
+# N3 is about this, divided by the train triples per entity, in the presets for graphs with few of
+# them; none has less than the least or more than the most (docs/recipes.md).
+_N3_OF_ONE_TRIPLE, _LEAST_N3, _MOST_N3 = 0.2, 0.005, 0.1
 # The weights of longer runs are so many times the best of the short ones.
 _HEAVIER = (1.0, 2.2, 4.8)
 _VALIDATION_TRIPLES = 2000
@@ -36,7 +43,7 @@ _PARTS = 4
 _OF_SAMPLED = {"recipe", "num_candidates"}
 # Of the run: the largest size that allows the least number of epochs, and not more epochs than
 # small graphs need.
-_DIMS = (512, 256, 128)
+_DIMS = (128, 256, 512)
 _LEAST_EPOCHS = 25
 _MOST_EPOCHS = 200
 _VALIDATE_EVERY = 10
@@ -88,9 +95,12 @@ class _Search:
     def __init__(
         self, fixed: Collection[str], config: TrainConfig, graph: Graph, clock: Callable[[], float]
     ):
-        self._start, self._fixed, self._graph, self._clock = config, {*fixed}, graph, clock
+        self._fixed, self._graph, self._clock = {*fixed}, graph, clock
         self._evaluator = Evaluator(graph, config.tie_policy, config.seed)
         self._best, self._value = self._sized(config, _SHORT_DIM), -math.inf
+        self._may_regularize = not self._fixed & {*REGULARIZERS}
+        if self._may_regularize:
+            self._best = dataclasses.replace(self._best, n3=_typical_n3(config, graph))
         self._may_be_strong = config.recipe == "sampled" and not self._fixed & _OF_SAMPLED
         if self._may_be_strong and graph.num_entities <= config.num_candidates:
             # The same objective, without a sample.
@@ -100,11 +110,17 @@ class _Search:
         # Of a training: what it may take, how many epochs it has at most, and what one took.
         self._seconds, self._max_epochs = self._end / _SHORT, _SHORT_EPOCHS
         self._took = 0.0
+        # Of the last training.
+        self._epochs = 0.0
         # Of an epoch, by recipe, batch size and dimension.
         self._epoch_seconds: dict[tuple[str, int, int], float] = {}
 
     def run(self) -> None:
         """Tries what there is time for."""
+        self._try(**({"n3": self._best.n3} if self._may_regularize else {}))
+        if self._epochs < _COMPARABLE_EPOCHS:
+            print(f"Short runs of {self._epochs:.1g} epochs are not compared.", flush=True)
+            return
         self._try_short()
         self._end = _SHARE * self._budget
         self._seconds = self._took = (self._end - self._clock()) / _LONGER
@@ -117,7 +133,7 @@ class _Search:
         return dataclasses.replace(config, embedding_dim=dim)
 
     def _try_short(self) -> None:
-        if not self._fixed & {*REGULARIZERS}:
+        if self._may_regularize:
             self._choose_weight()
         for factor in (3.0, 1 / 3):
             if self._try(learning_rate=self._best.learning_rate * factor):
@@ -131,18 +147,18 @@ class _Search:
 
         Where the run would end early, its size is tried first.
         """
-        best, seconds = self._best, self._budget - self._clock()
-        measured = self._epoch_seconds.get(_kind(best))
-        if measured is None:
-            return self._sized(best, self._start.embedding_dim)
-        # At most proportional to the size.
-        epoch = measured / best.embedding_dim
-        fitting = (dim for dim in _DIMS if epoch * dim * _LEAST_EPOCHS <= seconds)
-        largest = self._sized(best, next(fitting, _SHORT_DIM))
-        longest = _MOST_EPOCHS * epoch * largest.embedding_dim
-        if seconds <= longest:
+        largest, epoch = self._sized(self._best, _SHORT_DIM), math.inf
+        # Upwards: each size takes at least as long as the one before, and as much memory.
+        for dim in (largest.embedding_dim,) if "embedding_dim" in self._fixed else _DIMS:
+            config = self._sized(largest, dim)
+            seconds = self._time_epoch(config)
+            if seconds * _LEAST_EPOCHS > self._budget - self._clock():
+                break
+            largest, epoch = config, seconds
+        left, longest = self._budget - self._clock(), _MOST_EPOCHS * epoch
+        if left <= longest:
             return largest
-        if seconds > _WITH_TRIAL * longest:
+        if left > _WITH_TRIAL * longest:
             self._seconds, self._took, self._end = longest, 0.0, self._budget
             self._try(embedding_dim=largest.embedding_dim)
             largest = self._best
@@ -152,19 +168,21 @@ class _Search:
 
     def _choose_weight(self) -> None:
         """Looks for the top of the curve over the logarithm of the weight."""
-        if not SETTINGS["relation_prediction"].is_read_by(self._best.recipe, self._best.model):
-            self._try(n3=0.0)
-        self._try(n3=0.01)
-        if self._try(n3=0.05):
-            self._try(n3=0.2)
-        else:
-            self._try(n3=0.002)
-        weight = self._best.n3
-        if not weight:
+        if not self._best.n3 and not self._try(n3=0.01):
             return
-        for factor in (2.2, 1 / 2.2):
-            self._try(n3=weight * factor)
+        if not self._climb(3.0):
+            self._climb(1 / 3)
+        for factor in (1.7, 1 / 1.7):
+            if self._try(n3=self._best.n3 * factor):
+                break
         self._try(n3=0.0, dura=1.2 * self._best.n3)
+
+    def _climb(self, factor: float) -> bool:
+        """Multiplies the weight as long as that helps; returns whether it did."""
+        weight = self._best.n3
+        while self._try(n3=self._best.n3 * factor):
+            pass
+        return self._best.n3 != weight
 
     def _try_longer(self) -> None:
         """Tries heavier regularizers until one is worse."""
@@ -196,13 +214,16 @@ class _Search:
         self._took = max(self._took, self._clock() - started)
         is_better = value > self._value
         mark = "  best so far" if is_better else ""
-        print(f"  {_text(changes):32} {value:.4f}{mark}", flush=True)
+        print(f"  {_text(changes) or 'the defaults':32} {value:.4f}{mark}", flush=True)
         if is_better:
             self._best, self._value = config, value
         return is_better
 
     def _train(self, config: TrainConfig) -> float:
         """Returns the validation MRR after a short training with a decaying learning rate."""
+        if config.recipe == "sampled" and "num_candidates" not in self._fixed:
+            few = min(config.num_candidates, _SHORT_CANDIDATES)
+            config = dataclasses.replace(config, num_candidates=few)
         started = self._clock()
         trainer = Trainer(config, self._graph, tf.distribute.get_strategy())
         epoch = trainer.recipe.steps_per_epoch
@@ -213,9 +234,9 @@ class _Search:
             self._epoch_seconds[kind] = epoch * _seconds_per_step(trainer, epoch, self._clock)
         # What is tried takes equally long, not equally many steps. Ranking is compiled as well.
         seconds = max(self._seconds - 2 * compiling, self._seconds / 3)
-        epochs = min(seconds / self._epoch_seconds[kind], self._max_epochs)
+        self._epochs = min(seconds / self._epoch_seconds[kind], self._max_epochs)
         done = int(trainer.step.numpy())
-        last = max(round(epochs * epoch), done + 1)
+        last = max(round(self._epochs * epoch), done + 1)
         trainer.last_step.assign(last)
         # In parts, so that Ctrl-C is answered.
         for part in np.array_split(np.arange(done, last), _PARTS):
@@ -223,6 +244,24 @@ class _Search:
                 trainer.train(part.size)
         results = self._evaluator.evaluate(trainer.model, "valid", max_triples=_VALIDATION_TRIPLES)
         return results.metrics()["mrr"]
+
+    def _time_epoch(self, config: TrainConfig) -> float:
+        """Returns the seconds of an epoch with the settings of the run."""
+        trainer = Trainer(config, self._graph, tf.distribute.get_strategy())
+        epoch = trainer.recipe.steps_per_epoch
+        # Compiles.
+        trainer.train(1)
+        seconds = epoch * _seconds_per_step(trainer, epoch, self._clock)
+        free_memory()
+        return seconds
+
+
+def _typical_n3(config: TrainConfig, graph: Graph) -> float:
+    """Returns the weight of N3 to begin with: models that measure distances do best without."""
+    if not SETTINGS["relation_prediction"].is_read_by(config.recipe, config.model):
+        return 0.0
+    weight = _N3_OF_ONE_TRIPLE * graph.num_entities / max(len(graph.train), 1)
+    return float(f"{min(max(weight, _LEAST_N3), _MOST_N3):.2g}")
 
 
 def _kind(config: TrainConfig) -> tuple[str, int, int]:

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import pathlib
+import types
 
 import pytest
 
@@ -38,11 +39,14 @@ def search(family, monkeypatch, capsys):
         def train(self, config):
             time[0] += trial
             trials.append(config)
-            seconds = epoch * config.embedding_dim / 64
-            self._epoch_seconds[choosing._kind(config)] = seconds
+            self._epochs = self._seconds / time_epoch(self, config)
             return figure(config)
 
+        def time_epoch(_self, config):
+            return epoch * config.embedding_dim / 64
+
         monkeypatch.setattr(choosing._Search, "_train", train)
+        monkeypatch.setattr(choosing._Search, "_time_epoch", time_epoch)
         # Nothing was trained, and a look for garbage takes a second.
         monkeypatch.setattr(choosing, "free_memory", lambda: None)
         graph = catalog.load(str(family))
@@ -67,10 +71,36 @@ def test_best_values_are_found_and_printed(search):
 
 
 def test_trainings_are_small_and_end_with_a_third_of_the_time(search):
-    chosen, trials, _ = search(trial=30.0)
+    chosen, trials, _ = search(trial=30.0, figure=lambda config: config.n3)
     assert [config.embedding_dim for config in trials] == [64] * 3 + [128] * 3
     # The graph is smaller than a sample of candidates.
     assert {config.recipe for config in trials} == {chosen.recipe} == {"strong"}
+
+
+def test_less_than_a_few_epochs_are_not_compared(search, family):
+    graph = catalog.load(str(family))
+    chosen, trials, lines = search(epoch=5.0)
+    assert len(trials) == 1
+    assert chosen.n3 == trials[0].n3 == choosing._typical_n3(DEFAULTS, graph)
+    assert (chosen.learning_rate, chosen.batch_size) == (DEFAULTS.learning_rate, 0)
+    assert "Short runs of 2 epochs are not compared." in lines
+
+
+@pytest.mark.parametrize(
+    ("num_entities", "num_triples", "weight"),
+    # WN18RR, CoDEx-M, FB15k, Nations: near the presets, .1, .015, .0075 and .022.
+    [
+        (40_943, 86_835, 0.094),
+        (17_050, 185_584, 0.018),
+        (14_951, 483_142, 0.0062),
+        (14, 1592, 0.005),
+    ],
+)
+def test_weight_to_begin_with(num_entities, num_triples, weight):
+    graph = types.SimpleNamespace(num_entities=num_entities, train=range(num_triples))
+    assert choosing._typical_n3(DEFAULTS, graph) == weight
+    distance = presets.resolve("", "sampled", {"model": "transe"})
+    assert choosing._typical_n3(distance, graph) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -101,8 +131,9 @@ def test_longer_trainings_show_that_more_regularization_pays_off(search):
 
     chosen, trials, lines = search(figure=heavier_is_better_later)
     longer = [config.n3 for config in trials if config.embedding_dim == 128]
-    assert longer == [0.01, 0.022, 0.048]
-    assert chosen.n3 == 0.048
+    assert 0.005 < longer[0] < 0.02
+    assert longer[1:] == pytest.approx([2.2 * longer[0], 4.8 * longer[0]], rel=0.05)
+    assert chosen.n3 == longer[-1]
     assert "Longer ones, n = 128" in lines
 
 
