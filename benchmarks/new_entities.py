@@ -105,6 +105,7 @@ def _train_both(graph: "Graph", held_out: np.ndarray) -> tuple["Run", "Run"]:
     from quatre_tf.data.encoding import SPLITS
     from quatre_tf.runs.run import load_run
     from trainers.training.fitting import fit
+    from trainers.training.run_directory import RunDirectory, drop_unless_resumable
 
     given = {"embedding_dim": _EMBEDDING_DIM.value, "epochs": _EPOCHS.value}
     given = {name: value for name, value in given.items() if value is not None}
@@ -119,8 +120,10 @@ def _train_both(graph: "Graph", held_out: np.ndarray) -> tuple["Run", "Run"]:
         (folder / f"{split}.txt").write_text("".join(lines), encoding="utf-8")
     runs = {"without": dataclasses.replace(config, dataset=str(folder)), "with": config}
     for name, settings in runs.items():
-        if not (work_dir / name / "test_metrics.json").exists():
-            fit(settings, work_dir / name, manual_dir=_MANUAL_DIR.value)
+        run = RunDirectory(work_dir / name)
+        if not run.test_metrics_file.exists():
+            drop_unless_resumable(run)
+            fit(settings, run.path, resume=run.has_run, manual_dir=_MANUAL_DIR.value)
     without, trained_with = (load_run(work_dir / name) for name in runs)
     return without, trained_with
 

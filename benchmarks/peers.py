@@ -212,7 +212,6 @@ def _train_epoch(folder: str, dataset: str, settings: dict[str, Any]) -> dict[st
 
 def _rank_test_split(folder: str, dataset: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Times our ranking of the test split, both sides, when it is done for the second time."""
-    del dataset
     import_tensorflow()
     from datasets import catalog
     from quatre_tf.ranking.evaluator import Evaluator

@@ -13,9 +13,10 @@ import pathlib
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 
-from datasets.triples import COLUMNS
+from datasets.triples import write_triples
+from quatre_tf.data.encoding import SPLITS
+from quatre_tf.data.known_triples import index_heads, index_tails
 
 # Members of a cluster, clusters of a type, and relations whose heads have a type.
 MEMBERS = 115_000
@@ -64,17 +65,12 @@ class PlantedGraph:
     def write(self, folder: pathlib.Path) -> None:
         """Writes train.tsv, valid.tsv and test.tsv, names with as many characters as Wikidata's."""
         folder.mkdir(parents=True, exist_ok=True)
-        entities = pc.binary_join_element_wise("Q", pa.array(self._number).cast(pa.string()), "")
-        relations = pa.array([f"P{number}" for number in range(self._num_relations)])
-        options = pa.csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
-        for name in ("train", "valid", "test"):
-            vocabularies = (entities, relations, entities)
-            ids = getattr(self, name).T
-            columns = [
-                names.take(pa.array(row)) for names, row in zip(vocabularies, ids, strict=True)
-            ]
-            table = pa.table(columns, names=list(COLUMNS))
-            pa.csv.write_csv(table, folder / f"{name}.tsv", options)
+        numbers = pa.array(self._number).cast(pa.string())
+        entities = pc.binary_join_element_wise("Q", numbers, "").cast(pa.large_string())
+        relations = pa.array([f"P{n}" for n in range(self._num_relations)], pa.large_string())
+        for split in SPLITS:
+            columns = zip((entities, relations, entities), getattr(self, split).T, strict=True)
+            write_triples([names.take(ids) for names, ids in columns], folder / f"{split}.tsv")
 
     def best_mrr(self) -> float:
         """Returns the filtered MRR of the rule on the test split, both sides, realistic ties."""
@@ -90,16 +86,12 @@ class PlantedGraph:
         is_hub = self._is_hub(np.arange(self._num_relations))
         types = np.bincount(self._relations_of_type.ravel(), minlength=self._num_relations)
         clusters = np.where(is_hub & (side == "head"), types * CLUSTERS, 1)
-        keys = known[:, given].astype(np.int64) * self._num_relations + known[:, 1]
-        wanted = self.test[:, given].astype(np.int64) * self._num_relations + self.test[:, 1]
-        known, keys = (rows[np.isin(keys, wanted)] for rows in (known, keys))
-        order = np.argsort(keys, kind="stable")
-        known, keys = known[order], keys[order]
-        bounds = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
+        index = {"head": index_heads, "tail": index_tails}[side](known, self.num_entities)
+        groups = index.groups(self.test[:, 1], self.test[:, given])
         ranks = np.empty(len(self.test))
-        for row, (triple, first, last) in enumerate(zip(self.test, *bounds, strict=True)):
+        for row, (triple, group) in enumerate(zip(self.test, groups, strict=True)):
             place = triple[answer] % MEMBERS
-            others = known[first:last, answer] % MEMBERS
+            others = index.of_group(group) % MEMBERS
             width = clusters[triple[1]]
             before = place * width - np.count_nonzero(others < place)
             # The triple itself is among the known ones.

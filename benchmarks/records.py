@@ -14,20 +14,10 @@ from typing import Any
 from datasets.program import run_program
 from datasets.published.benchmarks import BENCHMARKS
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
+from trainers.comparison.published import paper_figures
 from trainers.reporting.rendering import Table, as_markdown
 
 _HERE = pathlib.Path(__file__).parent
-# Filtered MR, MRR, H@1, H@3, H@10 of the paper's tables.
-_PAPER = {
-    ("wn18rr", "all"): (3038, 0.479, 42.9, 50.3, 57.1),
-    ("wn18rr", "type_constrained"): (1986, 0.493, 43.9, 51.9, 59.2),
-    ("fb15k237", "all"): (168, 0.332, 23.8, 36.7, 52.2),
-    ("fb15k237", "type_constrained"): (88, 0.367, 26.9, 40.4, 56.3),
-    ("wn18", "all"): (249, 0.936, 91.9, 95.1, 96.1),
-    ("wn18", "type_constrained"): (116, 0.939, 92.3, 95.3, 96.3),
-    ("fb15k", "all"): (44, 0.786, 72.5, 83.0, 88.1),
-    ("fb15k", "type_constrained"): (23, 0.808, 75.1, 85.1, 89.6),
-}
 # Published MRR, H@1, H@10; accuracy and F1 of triple classification.
 _CODEX = {
     "codex-s": ((0.473, 37.5, 66.3), ("RESCAL", 0.843, 0.852)),
@@ -97,10 +87,8 @@ def _figures(name: str, runs: Sequence[dict[str, Any]]) -> str:
             figures = run["test"]["candidates"].get(candidates)
             if figures:
                 rows.append([_run_name(run), candidates, *_cells(figures["both"])])
-        if (name, candidates) in _PAPER:
-            mr, mrr, *hits = _PAPER[name, candidates]
-            cells = [f"{mr:,}", f"{mrr:.3f}", *(f"{hit:.1f}" for hit in hits)]
-            rows.append(["QuatRE, the paper", candidates, *cells])
+        if figures := paper_figures(name, "quatre", candidates):
+            rows.append(["QuatRE, the paper", candidates, *_cells(figures, 3)])
     if name in _CODEX:
         mrr, first, tenth = _CODEX[name][0]
         label = "ComplEx with relation prediction, published"
@@ -123,10 +111,10 @@ def _with_interval(figure: dict[str, float]) -> str:
     return f"{figure['value']:.3f} ({figure['low']:.3f} to {figure['high']:.3f})"
 
 
-def _cells(figures: dict[str, float]) -> list[str]:
+def _cells(figures: dict[str, float], digits: int = 4) -> list[str]:
     hits = [f"{100 * figures[f'hits@{k}']:.1f}" for k in (1, 3, 10)]
     decimals = 0 if figures["mr"] >= 10 else 1
-    return [f"{figures['mr']:,.{decimals}f}", f"{figures['mrr']:.4f}", *hits]
+    return [f"{figures['mr']:,.{decimals}f}", f"{figures['mrr']:.{digits}f}", *hits]
 
 
 def _commands(runs: Sequence[dict[str, Any]]) -> str:

@@ -15,6 +15,8 @@ from quatre_tf.data.labels import read_labels
 from quatre_tf.errors import DataError, UnknownNameError
 from quatre_tf.paths import printable, user_path
 
+# The embedded graph of the quick start.
+COUNTRIES = pathlib.Path(__file__).parent / "countries"
 _SUFFIXES = (".txt", ".tsv", ".txt.gz", ".tsv.gz")
 
 
@@ -43,9 +45,7 @@ def load(
         DataError: The data are not available or are invalid.
     """
     if dataset == "countries":
-        from datasets import countries
-
-        return read_graph(countries.DIRECTORY, name=dataset)
+        return read_graph(COUNTRIES)
     if dataset in BENCHMARKS:
         # TensorFlow comes in here, and only here.
         from datasets.published import builders
@@ -66,12 +66,11 @@ def is_file(dataset: str) -> bool:
     return dataset not in NAMES and os.path.isfile(user_path(dataset))
 
 
-def read_graph(folder: str | pathlib.Path, name: str | None = None) -> Graph:
+def read_graph(folder: str | pathlib.Path) -> Graph:
     """Reads train, valid and test; labels.tsv, valid_negatives and test_negatives if present.
 
     Args:
-        folder: The folder.
-        name: Name of the graph; default: the folder's.
+        folder: The folder, after which the graph is named.
 
     Raises:
         DataError: When a split is missing, a file is there twice, empty or malformed, or labels
@@ -92,7 +91,7 @@ def read_graph(folder: str | pathlib.Path, name: str | None = None) -> Graph:
             f" read. Prepare it: quatre prepare --input={shlex.quote(str(folder))} --output=FOLDER."
         )
     return Graph.from_names(
-        name or folder.resolve().name,
+        folder.resolve().name,
         splits,
         labels=read_labels(labels) if labels.exists() else None,
         negatives=negatives,

@@ -10,8 +10,9 @@ from datasets.text_table import table
 from datasets.twins import Twins, leakage, overlaps
 from quatre_tf.data.encoding import NEGATIVES, SPLITS
 from quatre_tf.data.graph import Graph
+from quatre_tf.data.known_triples import index_tails
 from quatre_tf.data.relation_categories import CATEGORIES, heads_and_tails, relation_categories
-from quatre_tf.data.triple_keys import are_among, distinct, first_occurrences, triple_keys
+from quatre_tf.data.triple_keys import first_occurrences, triple_keys
 from quatre_tf.paths import printable
 
 _QUANTILES = {"min": 0, "25%": 25, "median": 50, "75%": 75, "90%": 90, "99%": 99, "max": 100}
@@ -69,7 +70,7 @@ def describe(graph: Graph, preparation: Mapping[str, Any] | None = None) -> dict
         "degrees": _degrees(graph, triples),
         "relations": _relations(graph, shared),
         "suspected_relations": _suspected(graph, twins),
-        "leakage": {split: leakage(graph, split, twins) for split in SPLITS[1:]},
+        "leakage": leakage(graph, twins),
         "unseen": {split: _unseen(graph, split) for split in SPLITS[1:]},
     }
     if preparation:
@@ -79,11 +80,9 @@ def describe(graph: Graph, preparation: Mapping[str, Any] | None = None) -> dict
 
 def _counts(graph: Graph) -> dict[str, int]:
     sizes = {split: len(graph.split(split)) for split in SPLITS}
-    keys = {
-        split: distinct(triple_keys(graph.split(split), graph.num_entities, graph.num_relations))
-        for split in SPLITS
-    }
-    held = distinct(np.concatenate([keys["valid"], keys["test"]]))
+    distinct = {split: len(graph.index("tail", split).list_keys) for split in (*SPLITS, "known")}
+    held_out = index_tails(np.concatenate([graph.valid, graph.test]), graph.num_entities)
+    held = len(held_out.list_keys)
     return {
         "entities": graph.num_entities,
         "relations": graph.num_relations,
@@ -91,9 +90,9 @@ def _counts(graph: Graph) -> dict[str, int]:
         **{NEGATIVES[split]: len(triples) for split, triples in graph.negatives.items()},
         "labels": len(graph.labels),
         "loops": int((graph.known[:, 0] == graph.known[:, 2]).sum()),
-        "repeated_in_a_split": sum(sizes.values()) - sum(map(len, keys.values())),
-        "in_train_and_held_out": int(are_among(held, keys["train"]).sum()),
-        "in_valid_and_test": len(keys["valid"]) + len(keys["test"]) - len(held),
+        "repeated_in_a_split": sum(sizes.values()) - sum(distinct[split] for split in SPLITS),
+        "in_train_and_held_out": distinct["train"] + held - distinct["known"],
+        "in_valid_and_test": distinct["valid"] + distinct["test"] - held,
     }
 
 

@@ -14,8 +14,9 @@ import os
 import signal
 import sys
 import tempfile
+import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from absl import app, flags, logging
 
@@ -99,10 +100,13 @@ def import_tensorflow() -> None:
         DataError: The environment wants a Keras that does not run on TensorFlow, or keras.json
             holds settings that Keras refuses.
     """
-    for name, right in (("KERAS_BACKEND", "tensorflow"), ("TF_USE_LEGACY_KERAS", "0")):
-        # The environment comes before ~/.keras/keras.json.
-        value = os.environ.setdefault(name, right)
-        if value not in (right, "", "false", "False"):
+    for name, right, *same in (
+        ("KERAS_BACKEND", "tensorflow"),
+        ("TF_USE_LEGACY_KERAS", "0", "false", "False"),
+    ):
+        # The environment comes before ~/.keras/keras.json, unless it is empty.
+        value = os.environ[name] = os.environ.get(name) or right
+        if value not in (right, *same):
             raise DataError(f"{name}={value}: expected {name}={right}, or none. Unset it.")
     is_log_wanted = logging.get_verbosity() >= logging.INFO and _is_verbosity_given()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0" if is_log_wanted else "3")
@@ -139,22 +143,17 @@ def _keep_freed_memory() -> None:
 @contextlib.contextmanager
 def _hidden(names: Sequence[str]) -> Iterator[None]:
     """Makes modules that are not imported yet look as if they were not installed."""
-    finder: Any = _Nowhere(names)
+
+    def find_spec(name: str, *_: Any) -> None:
+        if name in names:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    finder: Any = types.SimpleNamespace(find_spec=find_spec)
     sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
         sys.meta_path.remove(finder)
-
-
-class _Nowhere(NamedTuple):
-    """A module finder that makes some modules look as if they were not installed."""
-
-    names: Sequence[str]
-
-    def find_spec(self, name: str, *_: Any) -> None:
-        if name in self.names:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def _is_verbosity_given() -> bool:

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from quatre_tf.data.encoding import SPLITS
 from quatre_tf.data.graph import Graph
-from quatre_tf.data.triple_keys import are_among, first_occurrences, triple_keys
+from quatre_tf.data.known_triples import index_heads, index_tails
 
 # Toutanova and Chen took relations for near duplicates or inverses of each other from this overlap.
 MIN_SHARE = 0.97
@@ -117,7 +118,7 @@ def _positions(counts: np.ndarray) -> np.ndarray:
     return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
-def leakage(graph: Graph, split: str, twins: Twins) -> dict[str, Any]:
+def leakage(graph: Graph, twins: Twins) -> dict[str, dict[str, Any]]:
     """Returns the share of leaked triples, and the figures of the rule that looks them up.
 
     For (head, relation, ?) and (?, relation, tail) the rule answers with what the twins of train
@@ -126,27 +127,31 @@ def leakage(graph: Graph, split: str, twins: Twins) -> dict[str, Any]:
 
     Args:
         graph: The graph.
-        split: The split that is looked at.
         twins: The twin relations.
 
     Returns:
-        `{"num_triples", "share", "rule": {"mrr", "hits@1", "hits@10"}}`: `share` is the share of
-        triples that have a twin in train.
+        For valid and test `{"num_triples", "share", "rule": {"mrr", "hits@1", "hits@10"}}`: `share`
+        is the share of triples that have a twin in train.
     """
-    limits = (graph.num_entities, graph.num_relations)
-    triples, proposed = graph.split(split), twins_of(graph.train, twins)
-    keys = triple_keys(proposed, *limits)
-    leaked = are_among(triple_keys(triples, *limits), keys)
-    proposed = proposed[first_occurrences(keys)]
-    known = triple_keys(graph.known, *limits)
-    wrong = proposed[~are_among(triple_keys(proposed, *limits), known)]
-    ranks = np.stack([1 + _same(triples, wrong, given, limits) / 2 for given in (0, 2)])
-    figures = {"mrr": (1 / ranks)} | {f"hits@{k}": ranks <= k for k in _HITS_AT}
-    return {
-        "num_triples": len(triples),
-        "share": float(leaked.mean()),
-        "rule": {name: float((value * leaked).mean()) for name, value in figures.items()},
-    }
+    number, proposed = graph.num_entities, twins_of(graph.train, twins)
+    answers = index_tails(proposed, number)
+    known = graph.index("tail", "known").contains(*proposed.T[[1, 0, 2]])
+    wrong = [index_of(proposed[~known], number) for index_of in (index_tails, index_heads)]
+    # The last number is for questions without any.
+    sizes = [np.append(index.group_sizes, 0) for index in wrong]
+    found = {}
+    for split in SPLITS[1:]:
+        heads, relations, tails = graph.split(split).T
+        leaked = answers.contains(relations, heads, tails)
+        sides = zip(sizes, wrong, (heads, tails), strict=True)
+        ranks = 1 + np.stack([of[index.groups(relations, given)] for of, index, given in sides]) / 2
+        figures = {"mrr": (1 / ranks)} | {f"hits@{k}": ranks <= k for k in _HITS_AT}
+        found[split] = {
+            "num_triples": len(heads),
+            "share": float(leaked.mean()),
+            "rule": {name: float((value * leaked).mean()) for name, value in figures.items()},
+        }
+    return found
 
 
 def twins_of(triples: np.ndarray, twins: Twins) -> np.ndarray:
@@ -164,14 +169,3 @@ def twins_of(triples: np.ndarray, twins: Twins) -> np.ndarray:
     back = reverse[links]
     ends = np.where(back, tails, heads), np.where(back, heads, tails)
     return np.stack([ends[0], other[links], ends[1]], axis=1)
-
-
-def _same(
-    triples: np.ndarray, others: np.ndarray, given: int, limits: tuple[int, int]
-) -> np.ndarray:
-    """Returns [num_triples]: how many of `others` have the same relation and entity `given`."""
-    wanted, keys = (
-        part[:, given].astype(np.int64) * limits[1] + part[:, 1] for part in (triples, others)
-    )
-    keys = np.sort(keys)
-    return np.searchsorted(keys, wanted, "right") - np.searchsorted(keys, wanted, "left")

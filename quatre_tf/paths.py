@@ -17,7 +17,7 @@ _UNPRINTABLE = re.compile(
 CONFIG = "config.json"
 GRAPH = "graph"
 BEST_MODEL = pathlib.PurePath("best", "model.keras")
-# A curve for all relations together, then one for each, as `Curves`.
+# A curve for each relation, of `quatre_tf.calibration.platt.fit_curves`.
 CALIBRATION = pathlib.PurePath("best", "calibration.npy")
 
 _KINDS = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}

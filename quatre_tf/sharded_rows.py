@@ -22,33 +22,25 @@ class ShardedRows:
         table: A table on parameter servers.
 
     Attributes:
+        table: The variable.
         shape: Of the whole table.
         dtype: Of the table.
     """
 
     def __init__(self, table: Any):
-        self._table = table
+        self.table = table
         self.shape, self.dtype = table.shape, table.dtype
-
-    @property
-    def shards(self) -> list[tf.Variable]:
-        """The variables that hold the rows, in their order."""
-        return list(self._table.variables)
 
     def __getitem__(self, part: slice) -> tf.Tensor:
         """Returns the rows from `part.start` to before `part.stop`, both int64 scalars."""
         found = []
-        for shard, first in shards_of(self._table):
+        for shard, first in shards_of(self.table):
             bounds = [
                 tf.clip_by_value(end - first, 0, shard.shape[0]) for end in (part.start, part.stop)
             ]
             # A gather reads the rows that it is given; a slice would read the shard before.
             found.append(tf.gather(shard, tf.range(*bounds)))
         return tf.concat(found, axis=0)
-
-    def gather(self, ids: tf.Tensor) -> tf.Tensor:
-        """Returns the rows `[..., width]` of ids."""
-        return lookup_rows(self._table, ids)
 
 
 Rows: TypeAlias = "tf.Tensor | ShardedRows"
@@ -77,13 +69,13 @@ def num_rows(rows: Rows) -> tf.Tensor:
 
 def gather_rows(rows: Rows, ids: tf.Tensor) -> tf.Tensor:
     """Returns `[..., width]` for ids."""
-    return rows.gather(ids) if isinstance(rows, ShardedRows) else tf.gather(rows, ids)
+    return lookup_rows(rows.table, ids) if isinstance(rows, ShardedRows) else tf.gather(rows, ids)
 
 
 def sum_of_squares(rows: Rows) -> tf.Tensor:
     """Returns a float64 scalar; each server adds its own."""
     if isinstance(rows, ShardedRows):
-        losses = [there(tf.nn.l2_loss, shard) for shard in rows.shards]
+        losses = [there(tf.nn.l2_loss, shard) for shard, _ in shards_of(rows.table)]
     else:
         losses = [tf.nn.l2_loss(rows)]
     return 2.0 * tf.add_n([tf.cast(loss, tf.float64) for loss in losses])

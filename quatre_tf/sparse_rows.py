@@ -6,6 +6,7 @@ single-threaded and needs every term written out first.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import tensorflow as tf
 
@@ -50,6 +51,44 @@ def sum_rows(rows: tf.Tensor, segment_ids: tf.Tensor, num_segments: tf.Tensor) -
     count = tf.size(segment_ids)
     ones = tf.ones([count], rows.dtype)
     return combine_rows(rows, tf.range(count), ones, segment_ids, num_segments)
+
+
+def map_parts(
+    function: Callable[..., tuple[tf.Tensor, ...]],
+    ends: tf.Tensor,
+    dtype: tf.DType,
+    *state: tf.Tensor,
+    width: int | None = None,
+) -> tuple[Any, ...]:
+    """Calls a function for consecutive parts, one after the other: each uses all cores.
+
+    Args:
+        function: `function(part, *state)`, where `part` is the slice of a part, returns its result
+            `[any, width]` and the next state.
+        ends: `[parts]` int32, ascending: where each part ends.
+        dtype: Of the results.
+        *state: Before the first part.
+        width: Of the results, if there may be no parts.
+
+    Returns:
+        The results, concatenated, and the last state.
+    """
+
+    def step(i: tf.Tensor, start: tf.Tensor, results: tf.TensorArray, *state: tf.Tensor) -> Any:
+        result, *rest = function(slice(start, ends[i]), *state)
+        return i + 1, ends[i], results.write(i, result), *rest
+
+    results = tf.TensorArray(dtype, tf.size(ends), infer_shape=False, element_shape=[None, width])
+    zero = tf.constant(0)
+    _, _, results, *rest = tf.while_loop(
+        lambda i, *_: i < tf.size(ends), step, (zero, zero, results, *state), parallel_iterations=1
+    )
+    return results.concat(), *rest
+
+
+def equal_ends(count: tf.Tensor, size: int | tf.Tensor) -> tf.Tensor:
+    """Returns the `ends` of parts of `size` of `count` rows; the last may be smaller."""
+    return tf.minimum(tf.range(size, count + size, size), count)
 
 
 def sum_duplicates(slices: tf.IndexedSlices) -> tf.IndexedSlices:
@@ -102,11 +141,3 @@ def put_in_place(matrix: tf.Tensor, places: tf.Tensor, values: tf.Tensor) -> tf.
         v=values[:, tf.newaxis],
     )
     return tf.ensure_shape(tf.reshape(flat, shape), matrix.shape)
-
-
-def add_in_place(table: tf.Tensor, ids: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-    """Returns `table` `[num_rows, width]` with rows `[k, width]` added to rows `ids` `[k]`.
-
-    Equal ids add up. In the memory of the table, as `put_in_place`.
-    """
-    return tf.raw_ops.InplaceAdd(x=table, i=ids, v=rows)

@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 from quatre_tf.errors import DataError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 T = TypeVar("T")
 
@@ -53,11 +52,8 @@ def check_table_dtype(policy: Any) -> None:
         )
 
 
-def check_finite(name: str, table: "np.ndarray") -> None:
+def check_finite(name: str, table: np.ndarray) -> None:
     """Raises DataError if a table has NaN or infinite values."""
-    # The REST client checks its arguments with this module and runs without NumPy.
-    import numpy as np
-
     if not np.isfinite(table).all():
         raise DataError(
             f"The table of {name} holds NaN or infinite values, so its scores mean nothing. "

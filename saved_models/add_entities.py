@@ -14,27 +14,18 @@ from absl import flags
 
 from datasets.program import import_tensorflow, run_program
 from quatre_tf.paths import printable
+from saved_models import export
 
 if TYPE_CHECKING:
     from quatre_tf.data.graph import Graph
     from quatre_tf.runs.run import Run
 
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
+flags.adopt_module_key_flags(export)
 _TRIPLES = flags.DEFINE_string(
     "triples",
     None,
     "File with lines head TAB relation TAB tail, in which either head or tail is new.",
     required=True,
-)
-_OUTPUT = flags.DEFINE_string(
-    "output", None, "Folder of the served model; the result is a version in it.", required=True
-)
-_VERSION = flags.DEFINE_integer(
-    "version",
-    None,
-    "Number of the version; by default one more than the highest.",
-    lower_bound=1,
-    upper_bound=2**63 - 1,
 )
 _TARGET_RANK = flags.DEFINE_integer(
     "target_rank",
@@ -63,7 +54,7 @@ def main() -> None:
     from saved_models.scorer import Scorer
     from saved_models.versions import export_scorer, exported_text
 
-    trained = load_run(_RUN_DIR.value)
+    trained = load_run(export.RUN_DIR.value)
     triples = np.array([column.to_pylist() for column in columns], object).T
     extended = add_entities(trained, triples, target_rank=_TARGET_RANK.value, origin=_TRIPLES.value)
     calibrated, old = (calibration_of(trained), thresholds_of(trained)), trained.graph
@@ -71,7 +62,7 @@ def main() -> None:
     del trained
     scorer = Scorer(extended.model, extended.graph, *calibrated)
     print("\n".join(map(printable, _describe(extended, old))))
-    version = export_scorer(scorer, _OUTPUT.value, _VERSION.value)
+    version = export_scorer(scorer, export.OUTPUT.value, export.VERSION.value)
     print(exported_text(version, extended.graph))
 
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from datasets.progress import progress
 from quatre_tf.atomic_files import whole_file
-from quatre_tf.calibration import Curves, platt
+from quatre_tf.calibration.platt import fit_curves
 from quatre_tf.classification.evaluating import validation_thresholds
 from quatre_tf.classification.examples import finite_scores, with_negatives
-from quatre_tf.data.graph import Graph
+from quatre_tf.data.graph import Graph, read_array
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
 from quatre_tf.paths import CALIBRATION
@@ -24,11 +24,11 @@ NUM_NEGATIVES = 10
 SEED = 1
 
 
-def calibration_of(trained: Run) -> Curves | None:
+def calibration_of(trained: Run) -> np.ndarray | None:
     """Returns the calibration that the run holds, or else a new one, which is not written.
 
     Returns:
-        None where nothing can be fitted; standard error then says why.
+        Curves of `fit_curves`; None where nothing can be fitted: standard error then says why.
 
     Raises:
         DataError: The file is damaged.
@@ -37,23 +37,23 @@ def calibration_of(trained: Run) -> Curves | None:
     if not path.exists():
         return _fit_or_note(trained)
     try:
-        overall, *relations = np.load(path)
-        if not np.isfinite([overall, *relations]).all():
-            raise ValueError("expected finite numbers")
-        return Curves(overall, np.reshape(relations, [trained.graph.num_relations, 2]))
-    except (OSError, EOFError, ValueError, TypeError) as error:
+        curves = read_array(path)
+        if curves.shape != (trained.graph.num_relations, 2) or not np.isfinite(curves).all():
+            raise ValueError("expected finite numbers, two for each relation")
+        return curves
+    except (ValueError, TypeError) as error:
         raise DataError(
             f"Cannot read the calibration {path}: {error!r}. Delete it: without it, an export fits "
             "a new one."
         ) from error
 
 
-def calibrate(trained: Run) -> Curves | None:
+def calibrate(trained: Run) -> np.ndarray | None:
     """Fits a calibration and writes it to the run; None as `calibration_of`."""
     curves = _fit_or_note(trained)
     if curves is not None:
         with whole_file(trained.run_dir / CALIBRATION, binary=True) as file:
-            np.save(file, np.vstack([curves.overall, curves.relations]))
+            np.save(file, curves)
     return curves
 
 
@@ -85,11 +85,11 @@ def labelled_scores(model: KGEModel, graph: Graph, split: str) -> np.ndarray:
     return scores.astype(np.float64).reshape(len(triples), -1)
 
 
-def _fit_or_note(trained: Run) -> Curves | None:
+def _fit_or_note(trained: Run) -> np.ndarray | None:
     graph = trained.graph
     try:
         scores = labelled_scores(trained.model, graph, "valid")
     except DataError as error:
         print(f"No calibrated probabilities: {error}", file=sys.stderr)
         return None
-    return platt.fit_curves(scores, graph.valid[:, 1], graph.num_relations)
+    return fit_curves(scores, graph.valid[:, 1], graph.num_relations)

@@ -9,11 +9,11 @@ from absl import flags
 
 from datasets.program import import_tensorflow, run_program
 
-_RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
-_OUTPUT = flags.DEFINE_string(
+RUN_DIR = flags.DEFINE_string("run_dir", None, "A run of `quatre fit`.", required=True)
+OUTPUT = flags.DEFINE_string(
     "output", None, "Folder of the served model; each export is a version in it.", required=True
 )
-_VERSION = flags.DEFINE_integer(
+VERSION = flags.DEFINE_integer(
     "version",
     None,
     "Number of the version; by default one more than the highest.",
@@ -30,10 +30,10 @@ def main() -> None:
     from saved_models.scorer import Scorer
     from saved_models.versions import export_scorer, exported_text
 
-    trained = load_run(_RUN_DIR.value)
+    trained = load_run(RUN_DIR.value)
     calibrated = calibration_of(trained), thresholds_of(trained)
     scorer = Scorer(trained.model, trained.graph, *calibrated)
-    version = export_scorer(scorer, _OUTPUT.value, _VERSION.value)
+    version = export_scorer(scorer, OUTPUT.value, VERSION.value)
     print(exported_text(version, trained.graph))
 
 

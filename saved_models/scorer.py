@@ -9,16 +9,16 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from quatre_tf.calibration import Curves
 from quatre_tf.data.graph import Graph
 from quatre_tf.layers.pointwise import EnumeratedHeads, enumerating_queries
 from quatre_tf.layers.score_function import Weights
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.counting import count_better, ranks_from_counts
 from quatre_tf.ranking.entity_lists import RankTargets, Tile
-from quatre_tf.ranking.tiles import CandidateTable, any_sizes, candidate_table, top_k
+from quatre_tf.ranking.tiles import CandidateTable, candidate_table, top_k
 from quatre_tf.sharded_rows import ShardedRows, shards_of
 from quatre_tf.similarities import Similarity
+from quatre_tf.sparse_rows import equal_ends, map_parts
 from quatre_tf.validation import check_finite
 from saved_models.tables import AnswerTable, LineTable, NameTable
 
@@ -50,8 +50,9 @@ class Scorer(tf.Module):
         model: The model. Its rows are copied, but for a table on parameter servers, which is saved
             from there; of its score function only pure functions are used.
         graph: The graph that it was trained on; the filter holds all its known triples.
-        calibration: Turns scores into probabilities; None: the logistic function does. In a
-            reciprocal model a probability always belongs to the score of `score_triples`.
+        calibration: Curves of `fit_curves`, from scores to probabilities; None: the logistic
+            function. In a reciprocal model a probability always belongs to the score of
+            `score_triples`.
         thresholds: `[num_relations]` float32, the lowest score of a true triple of each relation;
             None: 0.
 
@@ -63,7 +64,7 @@ class Scorer(tf.Module):
         self,
         model: KGEModel,
         graph: Graph,
-        calibration: Curves | None = None,
+        calibration: np.ndarray | None = None,
         thresholds: np.ndarray | None = None,
     ):
         super().__init__(name="scorer")
@@ -87,9 +88,8 @@ class Scorer(tf.Module):
         self._make_tail_queries = function.tail_queries
         self._make_head_queries = function.head_queries
         self._encode_queries = function.encode
-        self._similarity = function.similarity
+        self._similarity = self._head_similarity = function.similarity
         self._enumerates_heads = not model.has_head_queries
-        self._head_similarity = function.similarity
         if self._enumerates_heads:
             self._make_head_queries = enumerating_queries
             self._head_similarity = EnumeratedHeads(function, self._shared_weights)
@@ -98,11 +98,9 @@ class Scorer(tf.Module):
         labels = [graph.labels.get(name, "") for name in graph.entities.names]
         self._labels = LineTable(labels, "labels.txt") if any(labels) else None
         self._tails, self._heads = (AnswerTable(graph, side) for side in ("tail", "head"))
-        # Slope and intercept of each relation; without a calibration, the plain logistic function.
-        curves = (
-            [[1.0, 0.0]] * model.num_relations if calibration is None else calibration.relations
-        )
-        self._curves = tf.Variable(curves, trainable=False, name="curves", dtype=tf.float32)
+        if calibration is None:
+            calibration = np.tile([1.0, 0.0], (model.num_relations, 1))
+        self._curves = tf.Variable(calibration, trainable=False, name="curves", dtype=tf.float32)
         if thresholds is None:
             thresholds = np.zeros(model.num_relations, np.float32)
         self._thresholds = tf.Variable(thresholds, trainable=False, name="thresholds")
@@ -124,9 +122,8 @@ class Scorer(tf.Module):
             are "", the score is -inf and the probability 0.
         """
         heads, relations, status = self._resolve(head=head, relation=relation)
-        queries = self._tail_queries(heads, relations)
         mask_scores = self._tails.mask_scores(relations, heads, filtered, type_constrained)
-        return self._predict(self._similarity, queries, relations, status, top_k, mask_scores)
+        return self._predict("tail", heads, relations, status, top_k, mask_scores)
 
     @tf.function(input_signature=[_RELATION, _TAIL, *_OPTIONS], autograph=False)
     def predict_heads(
@@ -139,12 +136,8 @@ class Scorer(tf.Module):
     ) -> Outputs:
         """Returns the most plausible heads; otherwise as `predict_tails`."""
         relations, tails, status = self._resolve(relation=relation, tail=tail)
-        queries = self._head_queries(relations, tails)
         mask_scores = self._heads.mask_scores(relations, tails, filtered, type_constrained)
-        triple_tails = tails if self._reciprocal else None
-        return self._predict(
-            self._head_similarity, queries, relations, status, top_k, mask_scores, triple_tails
-        )
+        return self._predict("head", tails, relations, status, top_k, mask_scores)
 
     @tf.function(input_signature=[_HEAD, _RELATION, _TAIL], autograph=False)
     def score_triples(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
@@ -168,18 +161,13 @@ class Scorer(tf.Module):
     def rank_tails(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
         """Returns `rank` and `status` `[batch]`: the filtered rank of the tail, realistic ties."""
         heads, relations, tails, status = self._resolve(head=head, relation=relation, tail=tail)
-        lists = self._tails.known_lists(relations, heads)
-        queries = self._tail_queries(heads, relations)
-        return self._rank(self._similarity, queries, tails, self._tails.known_keys, lists, status)
+        return self._rank("tail", heads, relations, tails, status)
 
     @tf.function(input_signature=[_HEAD, _RELATION, _TAIL], autograph=False)
     def rank_heads(self, head: tf.Tensor, relation: tf.Tensor, tail: tf.Tensor) -> Outputs:
         """Returns `rank` and `status` `[batch]`: the filtered rank of the head, realistic ties."""
         heads, relations, tails, status = self._resolve(head=head, relation=relation, tail=tail)
-        lists = self._heads.known_lists(relations, tails)
-        queries = self._head_queries(relations, tails)
-        known_keys, similarity = self._heads.known_keys, self._head_similarity
-        return self._rank(similarity, queries, heads, known_keys, lists, status)
+        return self._rank("head", tails, relations, heads, status)
 
     def _resolve(self, **names: tf.Tensor) -> list[tf.Tensor]:
         """Returns the ids `[batch]` of each argument, 0 where unknown, and then the status."""
@@ -210,43 +198,43 @@ class Scorer(tf.Module):
         # While a model is saved, a table on servers has one shard, with all rows.
         return tf.concat([shard.read_value() for shard, _ in shards_of(self._table)], axis=0)
 
-    def _tail_queries(self, heads: tf.Tensor, relations: tf.Tensor) -> tf.Tensor:
-        folded = tf.gather(self._folded.read_value(), relations)
-        return self._encode(self._make_tail_queries(self._rows(heads), folded))
-
-    def _head_queries(self, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
-        if self._reciprocal:
-            return self._tail_queries(tails, self._num_relations + relations)
-        folded = tf.gather(self._folded.read_value(), relations)
-        queries = self._make_head_queries(self._rows(tails), folded)
-        return queries if self._enumerates_heads else self._encode(queries)
-
-    def _encode(self, queries: tf.Tensor) -> tf.Tensor:
-        return self._encode_queries(queries, self._shared_weights())[0]
+    def _queries(
+        self, side: str, given: tf.Tensor, relations: tf.Tensor
+    ) -> tuple[tf.Tensor, Similarity]:
+        """Returns the queries `[batch, width]` for a side, and what compares them with rows."""
+        if side == "head" and self._reciprocal:
+            side, relations = "tail", self._num_relations + relations
+        rows, folded = self._rows(given), tf.gather(self._folded.read_value(), relations)
+        if side == "tail":
+            queries, similarity = self._make_tail_queries(rows, folded), self._similarity
+        else:
+            queries, similarity = self._make_head_queries(rows, folded), self._head_similarity
+            if self._enumerates_heads:
+                return queries, similarity
+        return self._encode_queries(queries, self._shared_weights())[0], similarity
 
     def _shared_weights(self) -> Weights:
         return {name: weight.read_value() for name, weight in self._shared.items()}
 
     def _scores(self, heads: tf.Tensor, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
         """Returns the scores `[batch]` of triples of ids."""
-        queries = self._tail_queries(heads, relations)
-        return tf.cast(self._similarity.pairs(queries, self._rows(tails)), tf.float32)
+        queries, similarity = self._queries("tail", heads, relations)
+        return tf.cast(similarity.pairs(queries, self._rows(tails)), tf.float32)
 
     def _predict(
         self,
-        similarity: Similarity,
-        queries: tf.Tensor,
+        side: str,
+        given: tf.Tensor,
         relations: tf.Tensor,
         status: tf.Tensor,
         top: tf.Tensor,
         mask_scores: Callable[[tf.Tensor, Tile], tf.Tensor],
-        triple_tails: tf.Tensor | None = None,
     ) -> Outputs:
-        """Predicts by `queries`; with the tails of heads, probabilities are of the triples."""
         positive = tf.debugging.assert_positive(top, "`top_k` must be a positive integer.")
         # Otherwise the graph may use it first, and the error be another.
         with tf.control_dependencies([positive]):
             top = tf.identity(top)
+        queries, similarity = self._queries(side, given, relations)
         table = self._entity_rows()
         scores, ids = top_k(similarity, table, queries, top, mask_scores, portable=True)
         scores = tf.cast(scores, tf.float32)
@@ -258,9 +246,10 @@ class Scorer(tf.Module):
         flat = tf.reshape(tf.where(exhausted, 0.0, scores), [-1])
         count = tf.shape(scores)[1]
         relations = tf.repeat(relations, count)
-        if triple_tails is not None:
+        if side == "head" and self._reciprocal:
+            # Probabilities are of the triples, not of scores by the inverse relation.
             heads = tf.maximum(tf.reshape(ids, [-1]), 0)
-            flat = self._scores(heads, relations, tf.repeat(triple_tails, count))
+            flat = self._scores(heads, relations, tf.repeat(given, count))
         probabilities = tf.reshape(self._probabilities(flat, relations), tf.shape(scores))
         return _answer(status, **outputs, probabilities=tf.where(exhausted, 0.0, probabilities))
 
@@ -271,38 +260,30 @@ class Scorer(tf.Module):
 
     def _rank(
         self,
-        similarity: Similarity,
-        queries: tf.Tensor,
+        side: str,
+        given: tf.Tensor,
+        relations: tf.Tensor,
         targets: tf.Tensor,
-        known_keys: tf.Tensor,
-        known_lists: tf.Tensor,
         status: tf.Tensor,
     ) -> Outputs:
+        queries, similarity = self._queries(side, given, relations)
         table = CandidateTable(self._entity_rows(), self._norm.read_value())
-        set_keys = tf.zeros([0], tf.int64)
+        answers = self._tails if side == "tail" else self._heads
+        known_lists, set_keys = answers.known_lists(relations, given), tf.zeros([0], tf.int64)
 
-        def add_batch(start: tf.Tensor, ranks: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            rows = slice(start, start + _RANKED_AT_ONCE)
+        def rank(rows: slice) -> tuple[tf.Tensor]:
             set_lists = tf.zeros([0, tf.size(targets[rows])], tf.int64)
-            rank_targets = RankTargets(
-                targets[tf.newaxis, rows], known_keys, known_lists[rows], set_keys, set_lists
-            )
+            known = answers.known_keys, known_lists[rows]
+            rank_targets = RankTargets(targets[tf.newaxis, rows], *known, set_keys, set_lists)
             better, equal = count_better(
                 queries[rows], table, rank_targets, similarity, portable=True
             )
-            ranks = tf.concat([ranks, ranks_from_counts(better[0, 0], equal[0, 0])], axis=0)
-            return start + _RANKED_AT_ONCE, ranks
+            return (ranks_from_counts(better[0, 0], equal[0, 0])[:, tf.newaxis],)
 
         # Batches of bounded size: so is the memory.
-        state = tf.constant(0), tf.zeros([0], tf.float64)
-        _, ranks = tf.while_loop(
-            lambda start, _: start < tf.shape(queries)[0],
-            add_batch,
-            state,
-            shape_invariants=any_sizes(state),
-            parallel_iterations=1,
-        )
-        return _answer(status, rank=tf.cast(ranks, tf.float32))
+        ends = equal_ends(tf.shape(queries)[0], _RANKED_AT_ONCE)
+        (ranks,) = map_parts(rank, ends, tf.float64, width=1)
+        return _answer(status, rank=tf.cast(ranks[:, 0], tf.float32))
 
 
 def _answer(status: tf.Tensor, **outputs: tf.Tensor) -> Outputs:

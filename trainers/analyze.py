@@ -5,8 +5,6 @@ Usage: quatre analyze --run_dir=runs/wn18rr --compare_run_dir=runs/wn18rr-quate
 Needs the extra `analysis`: pip install 'quatre-tf[analysis]'
 """
 
-import pathlib
-
 from absl import flags
 
 from datasets.program import import_tensorflow, require_extra, run_program
@@ -32,15 +30,11 @@ def main() -> None:
 
     written = write_report(
         user_path(_RUN_DIR.value),
-        _folder(_COMPARE_RUN_DIR.value),
+        user_path(_COMPARE_RUN_DIR.value) if _COMPARE_RUN_DIR.value else None,
         _RELATIONS.value,
-        _folder(_OUTPUT.value),
+        user_path(_OUTPUT.value) if _OUTPUT.value else None,
     )
     print(f"Report: {written}")
-
-
-def _folder(name: str | None) -> pathlib.Path | None:
-    return None if name is None else user_path(name)
 
 
 if __name__ == "__main__":

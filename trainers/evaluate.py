@@ -40,7 +40,11 @@ def main() -> None:
     """Translates the flags; see `evaluate_runs` and `evaluate_classification`."""
     candidates = setting_flags.candidate_sets_of(_CANDIDATES.value)
     if _TASK.value == "classification":
-        _check_unused(_CANDIDATES, _TIE_POLICY, _COMPARE_RUN_DIR)
+        unread = (_CANDIDATES, _TIE_POLICY, _COMPARE_RUN_DIR)
+        if given := [f"--{holder.name}" for holder in unread if holder.present]:
+            raise ConfigError(
+                f"--task=classification does not use {' and '.join(given)}. Leave it out."
+            )
     import_tensorflow()
     from datasets.progress import progress
     from quatre_tf.classification.evaluating import evaluate_classification
@@ -72,14 +76,6 @@ def main() -> None:
         # Whatever became of the file: the evaluation took its time.
         print("\n\n".join(map(as_text, tables)))
         print(peak_memory())
-
-
-def _check_unused(*holders: flags.FlagHolder) -> None:
-    given = [f"--{holder.name}" for holder in holders if holder.present]
-    if given:
-        raise ConfigError(
-            f"--task=classification does not use {' and '.join(given)}. Leave it out."
-        )
 
 
 if __name__ == "__main__":

@@ -51,7 +51,20 @@ place_in_help("n3", "regularization", is_basic=False)
 
 def main() -> None:
     """Translates the flags; see `trainers.tuning.search.run_search`."""
-    search = _search()
+    dataset = _DATA.checked_dataset()
+    settings = _SETTINGS.given()
+    recipe = settings.pop("recipe", None) or default_recipe(dataset)
+    if note := replacement_note(dataset, recipe, settings):
+        sys.stderr.write(f"{note}\n")
+    search = Search(
+        dataset,
+        recipe,
+        settings,
+        setting_flags.seeds_of(_SEEDS.value),
+        _TRIALS.value,
+        _FINALISTS.value,
+        _BUDGET_MINUTES.value,
+    )
     require_extra("The search", "tune", "optuna")
 
     import_tensorflow()
@@ -68,23 +81,6 @@ def main() -> None:
     results = run_search(search, graph, output, **_DATA.given())
     print(f"\n{search_text(search, results)}\n\nFigures:     {output / 'trials.csv'}")
     print(f"TensorBoard: tensorboard --logdir={shlex.quote(str(output))}")
-
-
-def _search() -> Search:
-    dataset = _DATA.checked_dataset()
-    settings = _SETTINGS.given()
-    recipe = settings.pop("recipe", None) or default_recipe(dataset)
-    if note := replacement_note(dataset, recipe, settings):
-        sys.stderr.write(f"{note}\n")
-    return Search(
-        dataset,
-        recipe,
-        settings,
-        setting_flags.seeds_of(_SEEDS.value),
-        _TRIALS.value,
-        _FINALISTS.value,
-        _BUDGET_MINUTES.value,
-    )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ let an error through, to say where and why.
 """
 
 import csv
-import functools
 import itertools
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -113,28 +112,18 @@ def _in_one_piece(column: pa.ChunkedArray) -> pa.DictionaryArray:
 
 def _is_suspicious(table: pa.Table, layout: Layout) -> bool:
     """Tells whether a name or a line may be an error; `_parse_slowly` says where."""
-    if layout.header and _has_row(table, [layout.first[place] for place in layout.places]):
-        return True
     distinct = [column.chunk(0).dictionary for column in table.columns if len(column)]
-    return any(
+    # It is there again, unless its names come in different lines.
+    header = [layout.first[place].lower() for place in layout.places if layout.header]
+    found = (
+        pc.index(pc.utf8_lower(pc.utf8_trim_whitespace(names)), name).as_py() >= 0
+        for names, name in zip(distinct, header, strict=False)
+    )
+    return (bool(header) and all(found)) or any(
         pc.index(pc.utf8_trim_whitespace(names), "").as_py() >= 0
         or pc.any(pc.match_substring_regex(names, _UNWRITABLE)).as_py()
         for names in distinct
     )
-
-
-def _has_row(table: pa.Table, names: list[str]) -> bool:
-    """Tells whether a row holds these names, in any case and with any white space around them."""
-    if not len(table):
-        return False
-    columns = (column.combine_chunks() for column in table.columns)
-    found = [
-        pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(column.dictionary)), name.lower()).take(
-            column.indices
-        )
-        for column, name in zip(columns, names, strict=True)
-    ]
-    return pc.any(functools.reduce(pc.and_, found)).as_py()
 
 
 def _parse_slowly(data: bytes, origin: str, layout: Layout, roles: Sequence[str]) -> pa.Table:

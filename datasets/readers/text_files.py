@@ -1,11 +1,11 @@
 """The bytes of text files, compressed or not, with limits on what is held."""
 
 import gzip
+import io
 import os
 import pathlib
 import sys
 import zlib
-from collections.abc import Iterator
 from typing import IO, cast
 
 from quatre_tf.errors import DataError
@@ -37,22 +37,16 @@ def read_bytes(path: str | pathlib.Path) -> bytes:
         if path == STANDARD_INPUT:
             if sys.stdin is None:
                 raise DataError("Standard input is closed. Pipe triples into the program.")
-            return b"".join(_text_chunks(sys.stdin.buffer, "standard input"))
+            return _text(sys.stdin.buffer, "standard input")
         with open_unpacked(path) as file:
-            if isinstance(file, Gunzip):
-                return b"".join(_text_chunks(file, str(path)))
-            # Looked through before it is held: a sparse file has any size.
-            for _ in _text_chunks(file, str(path)):
-                pass
-            file.seek(0)
-            return file.read()
+            return _text(file, str(path))
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
-def _text_chunks(file: IO[bytes], origin: str) -> Iterator[bytes]:
-    """Yields a file in pieces, up to the first NUL character."""
-    line, is_utf_16 = 1, False
+def _text(file: IO[bytes], origin: str) -> bytes:
+    """Returns a file; holds no more of it than comes before a NUL: a sparse file has any size."""
+    line, is_utf_16, text = 1, False, io.BytesIO()
     for number, chunk in enumerate(iter(lambda: file.read(_CHUNK_BYTES), b"")):
         is_utf_16 = is_utf_16 or (number == 0 and chunk.startswith(_UTF_16_MARKS))
         place = chunk.find(b"\0")
@@ -68,7 +62,8 @@ def _text_chunks(file: IO[bytes], origin: str) -> Iterator[bytes]:
                 )
             )
         line += chunk.count(b"\n")
-        yield chunk
+        text.write(chunk)
+    return text.getvalue()
 
 
 def without_mark(data: bytes) -> bytes:

@@ -1,5 +1,1 @@
 """Probabilities from scores."""
-
-from quatre_tf.calibration.platt import Curves
-
-__all__ = ["Curves"]

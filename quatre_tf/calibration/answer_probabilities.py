@@ -69,7 +69,9 @@ class AnswerProbabilities:
         # Where every entity is an answer, a rate of 1 would leave no odds.
         rates = np.clip(rates, 1e-12, 0.5)
         self._offsets = np.log(rates / (1 - rates))
-        self._curves = _fit(candidates_of(model, graph, "valid"), self._offsets)
+        found = candidates_of(model, graph, "valid")
+        columns = found.scores, found.labels, found.weights, self._offsets[found.groups]
+        self._curves = platt.fit_groups(*columns, found.groups, len(self._offsets))
 
     def probabilities(self, side: str, relations: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Returns `[n]` float64 for the relations `[n]` (ids) and scores `[n]` of answers.
@@ -171,17 +173,3 @@ def _expected(graph: Graph, side: str) -> np.ndarray:
     questions = graph.index(side, "train").groups_per_relation(graph.num_relations)
     triples = np.bincount(graph.train[:, 1], minlength=graph.num_relations)
     return np.maximum(triples / np.maximum(questions, 1), 1.0)
-
-
-def _fit(found: Candidates, offsets: np.ndarray) -> np.ndarray:
-    """Returns slope and intercept of each group: `[len(offsets), 2]`."""
-    mean, deviation = found.scores.mean(), found.scores.std() or 1.0
-    standard = (found.scores - mean) / deviation
-    columns = standard, found.labels, found.weights, offsets[found.groups]
-    overall = platt.fit_curve(*columns, np.zeros(2), platt.UNIQUE)
-    curves = np.tile(overall, (len(offsets), 1))
-    for group in np.unique(found.groups):
-        own = found.groups == group
-        scores, labels, weights, offset = (column[own] for column in columns)
-        curves[group] = platt.fit_curve(scores, labels, weights, offset, overall, platt.SHRINKAGE)
-    return platt.of_scores(curves, mean, deviation)

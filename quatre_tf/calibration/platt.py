@@ -11,37 +11,31 @@ References:
     - Lin, Lin and Weng, A Note on Platt's Probabilistic Outputs for Support Vector Machines, 2007
 """
 
-import dataclasses
-
 import numpy as np
 
 # So weak that only a slope that means nothing feels it: where all scores are equal.
-UNIQUE = 1e-6
-SHRINKAGE = 1.0
+_UNIQUE = 1e-6
+_SHRINKAGE = 1.0
 _MAX_ITERATIONS = 100
 _TOLERANCE = 1e-9
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Curves:
-    """`probability = 1 / (1 + exp(-(slope * score + intercept)))`; slopes are never negative.
+def probabilities_of(curves: np.ndarray, scores: np.ndarray, relations: np.ndarray) -> np.ndarray:
+    """Returns `[n, m]` by the curves `[num_relations, 2]` of `fit_curves`.
 
-    Attributes:
-        overall: `[2]` float64, slope and intercept of all relations together.
-        relations: `[num_relations, 2]` float64, slope and intercept of each relation.
+    Args:
+        curves: Slope and intercept of each relation.
+        scores: `[n, m]`.
+        relations: `[n]`, the relation of each row.
     """
-
-    overall: np.ndarray
-    relations: np.ndarray
-
-    def probabilities(self, scores: np.ndarray, relations: np.ndarray) -> np.ndarray:
-        """Returns `[n, m]` for scores `[n, m]` and the relations `[n]` of their rows."""
-        slopes, intercepts = self.relations[relations].T[:, :, np.newaxis]
-        return logistic(slopes * scores + intercepts)
+    slopes, intercepts = curves[relations].T[:, :, np.newaxis]
+    return logistic(slopes * scores + intercepts)
 
 
-def fit_curves(scores: np.ndarray, relations: np.ndarray, num_relations: int) -> Curves:
-    """Fits the curves.
+def fit_curves(scores: np.ndarray, relations: np.ndarray, num_relations: int) -> np.ndarray:
+    """Returns slope and intercept of each relation, `[num_relations, 2]`; no slope is negative.
+
+    `probability = 1 / (1 + exp(-(slope * score + intercept)))`.
 
     Args:
         scores: `[n, 1 + k]`: of a positive, then of its k negatives. A negative weighs 1 / k, so
@@ -49,16 +43,49 @@ def fit_curves(scores: np.ndarray, relations: np.ndarray, num_relations: int) ->
         relations: `[n]` ids of relations, one a row; n is at least 1.
         num_relations: Number of relations.
     """
-    mean, deviation = scores.mean(), scores.std() or 1.0
-    standard, rows = (scores - mean) / deviation, len(scores)
+    rows, width = scores.shape
+    is_positive = np.arange(scores.size) % width == 0
     # Platt's targets: where scores tell all positives from all negatives, a curve through 0 and 1
     # would be infinitely steep.
-    overall = _fit(standard, (rows + 1) / (rows + 2), 1 / (rows + 2), np.zeros(2), UNIQUE)
-    curves = np.tile(overall, (num_relations, 1))
-    for relation in np.unique(relations):
-        own = standard[relations == relation]
-        curves[relation] = _fit(own, 1.0, 0.0, overall, SHRINKAGE)
-    return Curves(of_scores(overall, mean, deviation), of_scores(curves, mean, deviation))
+    targets = np.where(is_positive, rows + 1, 1) / (rows + 2)
+    columns = scores.reshape(-1), is_positive, np.where(is_positive, 1.0, 1 / (width - 1))
+    offsets, groups = np.zeros(scores.size), np.repeat(relations, width)
+    return fit_groups(*columns, offsets, groups, num_relations, targets)
+
+
+def fit_groups(
+    scores: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray,
+    offsets: np.ndarray,
+    groups: np.ndarray,
+    num_groups: int,
+    targets: np.ndarray | None = None,
+) -> np.ndarray:
+    """Returns the slope and intercept of each group, `[num_groups, 2]`.
+
+    They are of `logistic(slope * score + intercept + offset)`.
+
+    Args:
+        scores: `[n]`.
+        labels: `[n]`, 0 or 1.
+        weights: `[n]`.
+        offsets: `[n]`.
+        groups: `[n]` ids; a group without scores has the curve of all together.
+        num_groups: Number of groups.
+        targets: `[n]` in [0, 1], the labels for the curve of all together; None: as they are.
+    """
+    mean, deviation = scores.mean(), scores.std() or 1.0
+    standard, of_all = (scores - mean) / deviation, labels if targets is None else targets
+    overall = _fit_curve(standard, of_all, weights, offsets, np.zeros(2), _UNIQUE)
+    curves = np.tile(overall, (num_groups, 1))
+    for group in np.unique(groups):
+        own = groups == group
+        of_own = standard[own], labels[own], weights[own], offsets[own]
+        curves[group] = _fit_curve(*of_own, overall, _SHRINKAGE)
+    # Of standardised scores, as curves of the scores themselves.
+    slopes = curves[:, 0] / deviation
+    return np.stack([slopes, curves[:, 1] - slopes * mean], axis=-1)
 
 
 def logistic(values: np.ndarray) -> np.ndarray:
@@ -71,18 +98,7 @@ def _softplus(values: np.ndarray) -> np.ndarray:
     return np.maximum(values, 0.0) + np.log1p(np.exp(-np.abs(values)))
 
 
-def _fit(
-    scores: np.ndarray, positive: float, negative: float, centre: np.ndarray, strength: float
-) -> np.ndarray:
-    """Returns slope and intercept `[2]` of the targets `positive` and `negative`."""
-    targets, weights = np.full(scores.shape, negative), np.full(scores.shape, 1.0)
-    targets[:, 0] = positive
-    weights[:, 1:] /= scores.shape[1] - 1
-    columns = scores.reshape(-1), targets.reshape(-1), weights.reshape(-1)
-    return fit_curve(*columns, np.zeros(scores.size), centre, strength)
-
-
-def fit_curve(
+def _fit_curve(
     scores: np.ndarray,
     targets: np.ndarray,
     weights: np.ndarray,
@@ -92,15 +108,8 @@ def fit_curve(
 ) -> np.ndarray:
     """Returns the `[2]` of `logistic(slope * score + intercept + offset)`; no slope is negative.
 
-    It minimizes weighted cross-entropy + strength / 2 |curve - centre|².
-
-    Args:
-        scores: `[n]`, best of mean 0 and deviation 1.
-        targets: `[n]` in [0, 1].
-        weights: `[n]`.
-        offsets: `[n]`.
-        centre: `[2]`, the curve where there is no evidence.
-        strength: How much that counts.
+    It minimizes weighted cross-entropy + strength / 2 |curve - centre|². Scores are best of mean 0
+    and deviation 1; `centre` is the curve where there is no evidence.
     """
     found = _minimize(scores, targets, weights, offsets, centre, strength)
     if found[0] >= 0:
@@ -118,7 +127,7 @@ def _minimize(
     centre: np.ndarray,
     strength: float,
 ) -> np.ndarray:
-    """Minimizes the objective of `fit_curve` by Newton's method, without a bound on the slope."""
+    """Minimizes the objective of `_fit_curve` by Newton's method, without a bound on the slope."""
     features = np.stack([scores, np.ones_like(scores)], axis=1)
 
     def objective(curve: np.ndarray) -> float:
@@ -140,9 +149,3 @@ def _minimize(
             step /= 2
         curve = curve - step
     return curve
-
-
-def of_scores(curves: np.ndarray, mean: float, deviation: float) -> np.ndarray:
-    """Returns curves `[..., 2]` of standardised scores as curves of the scores themselves."""
-    slopes = curves[..., 0] / deviation
-    return np.stack([slopes, curves[..., 1] - slopes * mean], axis=-1)

@@ -117,7 +117,7 @@ class Graph:
             if (path := directory / f"{name}.npy").exists()
         }
         named = directory / "labels.tsv"
-        labels = read_labels(named) if named.exists() else {}
+        labels = read_labels(named, is_written=True) if named.exists() else {}
         graph = cls(
             facts["name"],
             entities,
@@ -250,7 +250,7 @@ class Graph:
         if self.folder is None or (side, split) not in _SAVED:
             return None
         try:
-            packed = _read_array(self.folder / f"{split}_{side}s.npy")
+            packed = read_array(self.folder / f"{split}_{side}s.npy")
         except DataError:
             return None  # of an older version, or damaged
         return KnownTriples.unpack(packed, self._source(side, split), self.num_entities)
@@ -305,8 +305,12 @@ def _write_array(path: pathlib.Path, array: np.ndarray) -> None:
     os.replace(partial, path)
 
 
-def _read_array(path: pathlib.Path) -> np.ndarray:
-    """Returns the array of a file, memory-mapped."""
+def read_array(path: pathlib.Path) -> np.ndarray:
+    """Returns the array of a .npy file, memory-mapped.
+
+    Raises:
+        DataError: The file cannot be read, or is of another kind.
+    """
     try:
         with warnings.catch_warnings():
             # What NumPy mends with a warning, a header of Python 2, was not written by `save`.
@@ -319,7 +323,7 @@ def _read_array(path: pathlib.Path) -> np.ndarray:
 
 def _read_split(path: pathlib.Path, limits: tuple[int, int, int]) -> np.ndarray:
     """Reads triples, memory-mapped; `limits` are the numbers of ids of the three columns."""
-    triples = _read_array(path)
+    triples = read_array(path)
     if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype != np.int32:
         raise DataError(
             f"{path}: expected int32 triples [num_triples, 3], received {triples.dtype}"

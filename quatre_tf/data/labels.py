@@ -7,8 +7,12 @@ from quatre_tf.errors import DataError
 from quatre_tf.paths import check_regular
 
 
-def read_labels(path: str | pathlib.Path) -> dict[str, str]:
+def read_labels(path: str | pathlib.Path, *, is_written: bool = False) -> dict[str, str]:
     """Reads a file of lines `name TAB label`, UTF-8; the first of several labels counts.
+
+    Args:
+        path: The file.
+        is_written: Whether it is of `write_labels`: names may hold TABs, and nothing is left out.
 
     Raises:
         DataError: `FILE:LINE: ...` for a malformed line, or when the file cannot be read.
@@ -22,9 +26,10 @@ def read_labels(path: str | pathlib.Path) -> dict[str, str]:
     lines = data.rstrip(b"\r\n").split(b"\n")
     for number, line in enumerate(lines, start=1):
         try:
+            text = line.decode("utf-8").removesuffix("\r")
             # Files that were joined have a byte order mark at each seam.
-            text = line.decode("utf-8").lstrip("\ufeff")
-            name, label = text.removesuffix("\r").split("\t")
+            fields = text.rsplit("\t", 1) if is_written else text.lstrip("\ufeff").split("\t")
+            name, label = fields
         except ValueError as error:
             raise DataError(
                 f"{path}:{number}: expected a name, a TAB and a label in UTF-8,"

@@ -40,12 +40,6 @@ def run_starts(values: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.r_[True, values[1:] != values[:-1]][: len(values)])
 
 
-def are_among(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Returns for each key whether it is among the others, `[len(keys)]` bool."""
-    others = np.append(np.sort(others), np.iinfo(np.int64).max)
-    return others[np.searchsorted(others[:-1], keys)] == keys
-
-
 def first_occurrences(keys: np.ndarray) -> np.ndarray:
     """Returns the places of distinct keys, each where it comes first, in their old order."""
     if len(distinct(keys.copy())) == len(keys):

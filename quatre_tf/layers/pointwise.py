@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from quatre_tf.layers.score_function import ScoreFunction, Weights
 from quatre_tf.similarities import Similarity
+from quatre_tf.sparse_rows import equal_ends, map_parts
 
 # Rows scored at once, and about the floats that are then held for each step of a formula: 16 MiB.
 _ROWS = 1024
@@ -52,42 +53,37 @@ class Pointwise(Similarity):
     def tile(self, rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
         """Returns the scores of all pairs, block by block."""
 
-        def of_rows(block: tf.Tensor) -> tf.Tensor:
-            size = _queries_at_once(block, queries)
-            of_queries = _concatenate(
-                lambda some: self._scores(some, block[tf.newaxis]), queries, size, self.dtype
+        def of_rows(part: slice) -> tuple[tf.Tensor]:
+            block = rows[part]
+            (found,) = map_parts(
+                lambda some: (self._scores(queries[some], block[tf.newaxis]),),
+                _ends_of_queries(block, queries),
+                self.dtype,
             )
-            return tf.transpose(of_queries)
+            return (tf.transpose(found),)
 
-        return _concatenate(of_rows, rows, tf.constant(_ROWS), self.dtype)
+        return map_parts(of_rows, equal_ends(tf.shape(rows)[0], _ROWS), self.dtype)[0]
 
     def tile_gradients(
         self, rows: tf.Tensor, queries: tf.Tensor, scores: tf.Tensor, upstream: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the gradients by automatic differentiation, some queries at a time."""
         del scores
-        size = _queries_at_once(rows, queries)
         upstream = tf.cast(tf.transpose(upstream), self.dtype)
 
-        def add(
-            start: tf.Tensor, row_gradient: tf.Tensor, parts: tf.TensorArray
-        ) -> tuple[tf.Tensor, tf.Tensor, tf.TensorArray]:
-            some = queries[start : start + size]
+        def add(part: slice, row_gradient: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            some = queries[part]
             with tf.GradientTape() as tape:
                 tape.watch([rows, some])
                 scores = self._scores(some, rows[tf.newaxis])
             of_rows, of_queries = tape.gradient(
-                scores, [rows, some], output_gradients=upstream[start : start + size]
+                scores, [rows, some], output_gradients=upstream[part]
             )
-            return start + size, row_gradient + of_rows, parts.write(parts.size(), of_queries)
+            return of_queries, row_gradient + of_rows
 
-        _, row_gradient, parts = tf.while_loop(
-            lambda start, *_: start < tf.shape(queries)[0],
-            add,
-            (tf.constant(0), tf.zeros_like(rows), _parts(queries.dtype, queries.shape[-1])),
-            parallel_iterations=1,
-        )
-        return row_gradient, tf.ensure_shape(parts.concat(), queries.shape)
+        ends = _ends_of_queries(rows, queries)
+        of_queries, of_rows = map_parts(add, ends, queries.dtype, tf.zeros_like(rows))
+        return of_rows, tf.ensure_shape(of_queries, queries.shape)
 
     def _scores(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Returns `[b, m]` of queries `[b, width]` and rows `[b, m, width]` or `[1, m, width]`."""
@@ -98,31 +94,11 @@ class Pointwise(Similarity):
         return self._formula(tf.where(is_head, rows, given), folded, tf.where(is_head, given, rows))
 
 
-def _queries_at_once(rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+def _ends_of_queries(rows: tf.Tensor, queries: tf.Tensor) -> tf.Tensor:
+    """Returns where each part of the queries ends that is scored with the rows at once."""
     # A query is as wide as what a formula makes of a pair, or wider.
-    return tf.maximum(_FLOATS // (tf.maximum(tf.shape(rows)[0], 1) * queries.shape[-1]), 1)
-
-
-def _parts(dtype: tf.DType, width: int | None) -> tf.TensorArray:
-    return tf.TensorArray(
-        dtype, 0, dynamic_size=True, infer_shape=False, element_shape=[None, width]
-    )
-
-
-def _concatenate(
-    function: Callable[[tf.Tensor], tf.Tensor], values: tf.Tensor, size: tf.Tensor, dtype: tf.DType
-) -> tf.Tensor:
-    """Returns the results `[k, any]` of `function` for slices of `size` values, one by one."""
-    _, parts = tf.while_loop(
-        lambda start, _: start < tf.shape(values)[0],
-        lambda start, parts: (
-            start + size,
-            parts.write(parts.size(), function(values[start : start + size])),
-        ),
-        (tf.constant(0), _parts(dtype, None)),
-        parallel_iterations=1,
-    )
-    return parts.concat()
+    size = tf.maximum(_FLOATS // (tf.maximum(tf.shape(rows)[0], 1) * queries.shape[-1]), 1)
+    return equal_ends(tf.shape(queries)[0], size)
 
 
 class PointwiseScore(ScoreFunction):

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from quatre_tf.layers.score_function import ScoreFunction
 from quatre_tf.similarities import EUCLIDEAN, MANHATTAN, Similarity, products
+from quatre_tf.sparse_rows import map_parts
 from quatre_tf.validation import check_choice
 
 # Relations are numbered in this unit: a regularizer of folded relations does not notice it.
@@ -89,22 +90,20 @@ class Projected(Similarity):
     def _tile(
         self, score: Callable[..., tf.Tensor], rows: tf.Tensor, queries: tf.Tensor
     ) -> tf.Tensor:
-        def of_group(
-            members: tf.Tensor, points: tf.Tensor, matrix: tf.Tensor, state: tf.Tensor
-        ) -> tuple[tf.Tensor, tf.Tensor]:
+        def of_group(members: tf.Tensor, points: tf.Tensor, matrix: tf.Tensor) -> tuple[tf.Tensor]:
             # Not a plain product: equal rows would be rounded otherwise at the end of a tile.
             scores = score(products(rows, tf.transpose(matrix)), points)
-            return tf.transpose(scores[:, : tf.size(members)]), state
+            return (tf.transpose(scores[:, : tf.size(members)]),)
 
-        scores, _ = self._map_groups(of_group, queries, tf.constant(0))
+        (scores,) = self._map_groups(of_group, queries)
         return tf.transpose(scores)
 
     def _map_groups(
         self,
-        function: Callable[..., tuple[tf.Tensor, tf.Tensor]],
+        function: Callable[..., tuple[tf.Tensor, ...]],
         queries: tf.Tensor,
-        state: tf.Tensor,
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+        *state: tf.Tensor,
+    ) -> tuple[tf.Tensor, ...]:
         """Returns the results for each query `[batch, any]` and the state after all relations.
 
         Args:
@@ -112,7 +111,7 @@ class Projected(Similarity):
                 `[at least k, point_dim]`, the matrix and the state. Returns `[k, any]` and the next
                 state.
             queries: `[batch, width]`.
-            state: Before the first relation.
+            *state: Before the first relation.
         """
         points, matrices = self._split(queries)
         numbers = queries[:, -1]
@@ -120,26 +119,15 @@ class Projected(Similarity):
         order = tf.argsort(groups, stable=True)
         ends, sizes = tf.cumsum(tf.math.bincount(groups)), tf.constant(_GROUP_SIZES)
 
-        def step(
-            group: tf.Tensor, start: tf.Tensor, parts: tf.TensorArray, state: tf.Tensor
-        ) -> tuple[Any, ...]:
-            members = order[start : ends[group]]
+        def of_part(part: slice, *state: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            members = order[part]
             count = tf.size(members)
             size = tf.reduce_min(tf.where(sizes >= count, sizes, sizes[-1]))
             some = tf.pad(tf.gather(points, members), [[0, size - count], [0, 0]])
-            found, state = function(members, some, matrices[members[0]], state)
-            return group + 1, ends[group], parts.write(group, found), state
+            return function(members, some, matrices[members[0]], *state)
 
-        parts = tf.TensorArray(
-            queries.dtype, 0, dynamic_size=True, infer_shape=False, element_shape=[None, None]
-        )
-        *_, parts, state = tf.while_loop(
-            lambda group, *_: group < tf.size(ends),
-            step,
-            (tf.constant(0), tf.constant(0), parts, state),
-            parallel_iterations=1,
-        )
-        return tf.gather(parts.concat(), tf.math.invert_permutation(order)), state
+        found, *rest = map_parts(of_part, ends, queries.dtype, *state)
+        return tf.gather(found, tf.math.invert_permutation(order)), *rest
 
     def _split(self, queries: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns points `[..., point_dim]` and matrices `[..., entity_dim, point_dim]`."""

@@ -25,7 +25,7 @@ from quatre_tf.objectives.query_objective import (
 from quatre_tf.objectives.regularizers import weighted_norms
 from quatre_tf.objectives.softmax_gradient import softmax_gradient
 from quatre_tf.similarities import Similarity
-from quatre_tf.sparse_rows import put_in_place
+from quatre_tf.sparse_rows import equal_ends, map_parts, put_in_place
 
 # Bytes of a page: caches find their lines by the place within one.
 _PAGE = 4096
@@ -119,28 +119,17 @@ class CandidateScores:
                 tf.linalg.matmul(upstream, self._queries, transpose_a=True),
             )
         upstream = tf.transpose(upstream)
-        size = self._similarity.gradient_rows
 
-        def add_tile(
-            start: tf.Tensor, query_gradient: tf.Tensor, parts: tf.TensorArray
-        ) -> tuple[tf.Tensor, tf.Tensor, tf.TensorArray]:
-            tile = slice(start, start + size)
+        def add_tile(tile: slice, query_gradient: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             of_rows, of_queries = self._similarity.tile_gradients(
                 self._rows[tile], self._queries, self._tile[tile], upstream[tile]
             )
-            query_gradient += tf.ensure_shape(of_queries, query_gradient.shape)
-            return start + size, query_gradient, parts.write(parts.size(), of_rows)
+            return of_rows, query_gradient + tf.ensure_shape(of_queries, query_gradient.shape)
 
-        parts = tf.TensorArray(
-            self._rows.dtype, 0, dynamic_size=True, infer_shape=False, element_shape=[None, None]
-        )
-        _, query_gradient, parts = tf.while_loop(
-            lambda start, *_: start < tf.shape(self._rows)[0],
-            add_tile,
-            (tf.constant(0), tf.zeros_like(self._queries), parts),
-            parallel_iterations=1,
-        )
-        return query_gradient, parts.concat()
+        ends = equal_ends(tf.shape(self._rows)[0], self._similarity.gradient_rows)
+        zeros = tf.zeros_like(self._queries)
+        of_rows, query_gradient = map_parts(add_tile, ends, self._rows.dtype, zeros)
+        return query_gradient, of_rows
 
 
 def _dot_products(queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:

@@ -22,7 +22,7 @@ from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.model import KGEModel
-from quatre_tf.paths import CONFIG, GRAPH, user_path
+from quatre_tf.paths import CONFIG, GRAPH, check_regular, user_path
 from quatre_tf.ranking.cosines import Cosines
 from quatre_tf.ranking.evaluator import Evaluator
 from quatre_tf.ranking.results import Results
@@ -78,8 +78,9 @@ class Run:
         """
         path = self.run_dir / CONFIG
         try:
+            check_regular(path)
             return json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"Cannot read the settings {path}: {error}.") from error
 
     def predict(

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from datasets import catalog
-from datasets.countries import DIRECTORY
+from datasets.catalog import COUNTRIES as DIRECTORY
 from quatre_tf.errors import DataError, UnknownNameError
 from tests import commands
 from tests.datasets.tiny_archive import TINY_NEGATIVES

@@ -170,6 +170,7 @@ def test_settings_of_keras_change_nothing(tmp_path):
     (tmp_path / "keras.json").write_text('{"floatx": "float16", "backend": "torch"}')
     home = {"KERAS_HOME": str(tmp_path)}
     assert run("--what=tensorflow", **home) == (0, "tensorflow float32\n", "")
+    assert run("--what=tensorflow", KERAS_BACKEND="", **home) == (0, "tensorflow float32\n", "")
     (tmp_path / "keras.json").write_text('{"floatx": "float7"}')
     code, _, error = run("--what=tensorflow", **home)
     assert (code, error.count("\n")) == (1, 1)

@@ -92,7 +92,7 @@ def test_twins_of_triples():
 def leakage_of(splits):
     columns = {split: list(zip(*rows, strict=True)) for split, rows in splits.items()}
     graph = Graph.from_names("hand", columns)
-    return leakage(graph, "test", overlaps(graph.known, graph.num_relations).suspected())
+    return leakage(graph, overlaps(graph.known, graph.num_relations).suspected())["test"]
 
 
 def test_leakage_by_hand():

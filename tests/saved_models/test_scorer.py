@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from datasets import catalog
 from quatre_tf import Evaluator, Graph, QuatRE
-from quatre_tf.calibration import Curves
 from quatre_tf.errors import DataError
 from saved_models.scorer import Scorer
 from tests import reference
@@ -237,8 +236,7 @@ def test_ranks_are_those_of_an_evaluation(whole_numbers, split, size):
 
 def test_calibrated_probabilities(model, graph, truth):
     relations = np.array([[0.5, -1.0], [2.0, 0.25], [1.0, 3.0]])
-    curves = Curves(overall=relations[0], relations=relations)
-    scorer = Scorer(model, graph, curves)
+    scorer = Scorer(model, graph, relations)
     answer = scorer.score_triples(**truth.names(truth.triples))
     slopes, intercepts = relations[truth.triples[:, 1]].T
     logits = slopes * truth.scores[tuple(truth.triples.T)] + intercepts

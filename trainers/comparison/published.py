@@ -79,6 +79,7 @@ _PAPER_CONSTRAINED = {
         "quate": "17 .782 90.0 83.5 71.1",
     },
 }
+_PAPER_TABLES = {"all": _PAPER, "type_constrained": _PAPER_CONSTRAINED}
 # The best test MRR over all entities and with unbiased ties that others report.
 _BEST_HONEST = {
     "wn18rr": {
@@ -121,6 +122,16 @@ def paper_models(dataset: str) -> list[str]:
     return list(_PAPER[dataset])
 
 
+def paper_figures(dataset: str, model: str, candidates: str) -> dict[str, float]:
+    """Returns the paper's figures of a model by metric, those that it gives; hits are fractions."""
+    cells = _PAPER_TABLES.get(candidates, {}).get(dataset, {}).get(model, "").split()
+    return {
+        metric: float(cell) / (100 if metric.startswith("hits") else 1)
+        for metric, cell in zip(_METRICS, cells, strict=bool(cells))
+        if cell != "-"
+    }
+
+
 def published_rows(dataset: str, model: str, like: Row) -> Iterator[Row]:
     """Yields what is published about a model on a data set: the paper's figures, then the best.
 
@@ -133,12 +144,9 @@ def published_rows(dataset: str, model: str, like: Row) -> Iterator[Row]:
     """
     place = (like.split, like.tie_policy, "all", "both", like.num_triples)
     row = Row(*place, metric="mrr", value=0.0, run=f"{model}, paper")
-    for candidates, tables in (("all", _PAPER), ("type_constrained", _PAPER_CONSTRAINED)):
-        cells = tables.get(dataset, {}).get(model, "").split()
-        for metric, cell in zip(_METRICS, cells, strict=bool(cells)):
-            if cell != "-":
-                value = float(cell) / (100 if metric.startswith("hits") else 1)
-                yield row._replace(candidates=candidates, metric=metric, value=value)
+    for candidates in _PAPER_TABLES:
+        for metric, value in paper_figures(dataset, model, candidates).items():
+            yield row._replace(candidates=candidates, metric=metric, value=value)
     if model in _BEST_HONEST.get(dataset, {}):
         value, source = _BEST_HONEST[dataset][model]
         yield row._replace(value=value, run=f"{model}, {source}")

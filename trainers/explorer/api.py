@@ -62,7 +62,6 @@ class Api:
         Raises:
             DataError: test_metrics.json is damaged.
         """
-        del args
         return {
             "facts": facts(self._run),
             "settings": self._run.settings,
@@ -83,7 +82,6 @@ class Api:
         Raises:
             DataError: See `trainers.reporting.training_log.read_records`.
         """
-        del args
         records = read_records(RunDirectory(self._run.path).metrics_file)
         lines = {
             metric: {group: _points(series(records, group, metric)) for group in groups}

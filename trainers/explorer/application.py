@@ -99,7 +99,6 @@ class Application:
 
 
 def _file(content: bytes, mimetype: str, request: Request) -> Response:
-    del request
     return Response(content, mimetype=mimetype)
 
 

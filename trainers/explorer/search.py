@@ -47,7 +47,7 @@ class EntitySearch:
 
     def _best(self, fits: np.ndarray, limit: int) -> np.ndarray:
         found = np.flatnonzero(fits)
-        keys = fits[found] * (self._degrees.max() + 1) + self._degrees[found]
+        keys = fits[found].astype(np.int64) * (self._degrees.max() + 1) + self._degrees[found]
         if len(found) > limit:
             # A short text fits millions: only what may be shown is sorted.
             least = np.partition(keys, -limit)[-limit]

@@ -3,13 +3,10 @@
 import os
 import socket
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
 
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from quatre_tf.errors import ConfigError
-
-WSGIApplication: TypeAlias = Callable[..., Iterable[bytes]]
 
 _HOST = "127.0.0.1"
 
@@ -34,7 +31,7 @@ def address(listening: socket.socket) -> str:
     return f"http://{_HOST}:{listening.getsockname()[1]}/"
 
 
-def make(application: WSGIApplication, listening: socket.socket) -> BaseWSGIServer:
+def make(application: Callable[..., Iterable[bytes]], listening: socket.socket) -> BaseWSGIServer:
     """Returns the server of an application at a socket; `serve_forever` ends with Ctrl-C.
 
     It has a thread for each connection: browsers open some that they do not use at once.

@@ -35,8 +35,14 @@ class Exported:
 
     def __init__(self, folder: pathlib.Path):
         version = _newest(folder)
-        self._model = _load(version)
-        self._entities, self._relations = (read_names(version, k) for k in ("entity", "relation"))
+        try:
+            self._model = tf.saved_model.load(version)
+            names = [read_names(version, kind) for kind in ("entity", "relation")]
+        except (OSError, ValueError, tf.errors.OpError) as error:
+            raise DataError(
+                f"{version} holds no exported model, such as RUN_DIR/saved_model: {error}"
+            ) from error
+        self._entities, self._relations = names
 
     def question(self, head: str, relation: str, tail: str) -> Question:
         """Returns a question; one of head and tail is "?" or "", as for `make_question`.
@@ -90,17 +96,8 @@ class Exported:
 
 def _newest(folder: pathlib.Path) -> pathlib.Path:
     versions = [path.parent for path in folder.glob("*/saved_model.pb")]
-    numbered = [path for path in versions if path.name.isdigit()]
+    numbered = [path for path in versions if path.name.isascii() and path.name.isdecimal()]
     return max(numbered, key=lambda path: int(path.name), default=folder)
-
-
-def _load(folder: pathlib.Path) -> Any:
-    try:
-        return tf.saved_model.load(folder)
-    except (OSError, ValueError, tf.errors.OpError) as error:
-        raise DataError(
-            f"{folder} holds no exported model, such as RUN_DIR/saved_model: {error}"
-        ) from error
 
 
 def _plain(cell: Any) -> Any:

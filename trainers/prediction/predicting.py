@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.calibration.answer_probabilities import AnswerProbabilities
+from quatre_tf.calibration.platt import probabilities_of
 from quatre_tf.data.encoding import SPLITS
 from quatre_tf.runs.answering import Answerer
 from quatre_tf.runs.run import Run
@@ -89,7 +90,7 @@ class Predictor:
             self._of_answers = AnswerProbabilities(trained.model, trained.graph)
         else:
             self._curves = calibration_of(trained)
-        self.calibrated = bool(self._curves or self._of_answers)
+        self.calibrated = self._curves is not None or self._of_answers is not None
         self._explainer = Explainer(trained.model, trained.graph) if options.explain else None
 
     def with_options(self, options: Options) -> "Predictor":
@@ -185,4 +186,4 @@ class Predictor:
         if asked == "head" and self._model.reciprocal:
             # The curves are for scores of triples, not for those by the inverse relation.
             scores = self._answerer.scores(tf.constant(facts)).numpy()
-        return self._curves.probabilities(scores[:, np.newaxis], facts[:, 1])[:, 0].tolist()
+        return probabilities_of(self._curves, scores[:, np.newaxis], facts[:, 1])[:, 0].tolist()

@@ -11,7 +11,7 @@ from quatre_tf.paths import printable
 from quatre_tf.runs.run import Run
 from trainers.prediction.formats import write
 from trainers.prediction.predicting import Options, Predictor
-from trainers.prediction.questions import ASKED, make_question
+from trainers.prediction.questions import make_question, three_fields
 from trainers.prediction.reports import report_answers
 
 
@@ -28,7 +28,7 @@ def converse(run: Run, options: Options, lines: Iterable[str]) -> None:
         if not line.strip():
             break
         try:
-            question = make_question(run.graph, *_fields(line))
+            question = make_question(run.graph, *three_fields(_fields(line)))
             write(report_answers(predictor, [question], titles=False), "table")
         except DataError as error:
             print(f"error: {printable(str(error))}")
@@ -36,15 +36,8 @@ def converse(run: Run, options: Options, lines: Iterable[str]) -> None:
 
 def _fields(line: str) -> list[str]:
     delimiter = "\t" if "\t" in line else ","
-    fields = [
-        field.strip()
-        for field in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
-    ]
-    if len(fields) != 3:
-        raise DataError(
-            f"Expected head, relation and tail with {ASKED!r} for the answer. Received: {line!r}."
-        )
-    return fields
+    fields = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+    return [field.strip() for field in fields]
 
 
 def typed_lines() -> Iterator[str]:

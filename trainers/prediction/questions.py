@@ -66,7 +66,7 @@ def make_questions(
     found, problems = [], []
     for where, fields in lines:
         try:
-            found.append(make(*_three(fields)))
+            found.append(make(*three_fields(fields)))
         except DataError as error:
             problems.append(f"{where}: {error}")
         if len(problems) > _MAX_PROBLEMS:
@@ -121,7 +121,8 @@ def read_lines(path: str | pathlib.Path) -> list[tuple[str, list[str]]]:
     return [(f"{path}:{number}", fields) for number, fields in rows]
 
 
-def _three(fields: list[str]) -> tuple[str, str, str]:
+def three_fields(fields: list[str]) -> tuple[str, str, str]:
+    """Returns head, relation and tail; raises DataError for other fields."""
     if len(fields) != len(COLUMNS) or not fields[1]:
         raise DataError(
             f"expected three fields ({', '.join(COLUMNS)}), received {len(fields)}: {fields}. "

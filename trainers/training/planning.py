@@ -27,17 +27,14 @@ class EpochPlan:
 
     def last_step(self, step: int, seconds: float) -> int:
         """Returns where training will end, as far as is known; at least `step`."""
-        del seconds
         return max(self._last, step)
 
     def steps_to_go(self, step: int, seconds: float) -> int:
         """Returns the steps to the next validation or the end; 0 when training is over."""
-        del seconds
         return max(min(self._last, (step // self._every + 1) * self._every) - step, 0)
 
     def is_validation_due(self, step: int, seconds: float) -> bool:
         """Returns whether to validate after this step: at multiples, and at the end."""
-        del seconds
         return step % self._every == 0 or step == self._last
 
     def saw_steps(self, count: int, seconds: float) -> None:
@@ -81,14 +78,12 @@ class BudgetPlan:
 
     def steps_to_go(self, step: int, seconds: float) -> int:
         """A step at least, until the time is over."""
-        del step
         if seconds >= self._end:
             return 0
         return max(1, self._steps_in(min(self._end, self._validated + self._interval) - seconds))
 
     def is_validation_due(self, step: int, seconds: float) -> bool:
         """After an interval, and at the end."""
-        del step
         return seconds >= min(self._end, self._validated + self._interval)
 
     def saw_steps(self, count: int, seconds: float) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quatre_tf.atomic_files import write_text
+from quatre_tf.errors import DataError
 from quatre_tf.paths import BEST_MODEL
 from trainers.reporting.training_log import best_record, read_records
 from trainers.training.config import TrainConfig
@@ -38,11 +39,20 @@ class TrialRun:
 
     @classmethod
     def read(cls, path: pathlib.Path, number: int, config: TrainConfig) -> "TrialRun":
-        """Reads a run, which may not have begun."""
-        file = path / _STATE
-        state = json.loads(file.read_text(encoding="utf-8"))["state"] if file.exists() else None
-        records = read_records(RunDirectory(path).metrics_file)
-        return cls(number, path, config, state or UNFINISHED, records)
+        """Reads a run, which may not have begun.
+
+        Raises:
+            DataError: What it noted at its end cannot be read.
+        """
+        file, state = path / _STATE, UNFINISHED
+        if file.exists():
+            try:
+                state = json.loads(file.read_text(encoding="utf-8"))["state"]
+            except (OSError, ValueError, TypeError, KeyError) as error:
+                raise DataError(
+                    f"{file} is damaged: {error!r}. Delete it; the trial is judged again."
+                ) from error
+        return cls(number, path, config, state, read_records(RunDirectory(path).metrics_file))
 
     @property
     def directory(self) -> RunDirectory:

@@ -98,6 +98,13 @@ def test_save_and_load(graph, tmp_path):
     assert loaded.labels == {"a": "Anna", "c": "Carl C"}
 
 
+def test_labels_of_odd_names_are_loaded(tmp_path):
+    names = {split: [["a\tb"], ["r"], ["\ufeffc"]] for split in SPLITS}
+    labels = {"a\tb": "A", "\ufeffc": "C"}
+    Graph.from_names("g", names, labels=labels).save(tmp_path)
+    assert Graph.load(tmp_path).labels == labels
+
+
 def test_saving_twice_gives_the_same_bytes(graph, tmp_path):
     for folder in ("one", "two"):
         graph.save(tmp_path / folder)

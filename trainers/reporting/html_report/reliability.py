@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from quatre_tf.calibration.platt import logistic
+from quatre_tf.calibration.platt import logistic, probabilities_of
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import DataError
 from quatre_tf.ranking import statistics
@@ -84,7 +84,7 @@ def _probabilities(run: Run) -> Probabilities | None:
     if calibration is None:
         return None
     relations = run.graph.split(_SPLIT)[:, 1]
-    return {_PLAIN: logistic(scores), _CALIBRATED: calibration.probabilities(scores, relations)}
+    return {_PLAIN: logistic(scores), _CALIBRATED: probabilities_of(calibration, scores, relations)}
 
 
 def _bin_rows(runs: Mapping[str, Probabilities]) -> Iterator[Row]:

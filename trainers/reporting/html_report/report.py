@@ -90,7 +90,7 @@ def write_report(
 def _check_replaceable(output: pathlib.Path) -> None:
     """Raises ConfigError if a folder has files of a report's names, but no page of one."""
     found, written = [name for name in _FILES if (output / name).exists()], output / PAGE
-    text = written.read_text(encoding="utf-8", errors="replace") if written.exists() else ""
+    text = written.read_text(encoding="utf-8", errors="replace") if written.is_file() else ""
     if found and page.generator(_GENERATOR) not in text:
         raise ConfigError(
             f"{output} holds {found[0]}, which a report would replace and may not be of one. "
