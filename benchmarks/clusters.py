@@ -33,6 +33,7 @@ from trainers.reporting.training_log import read_records
 _DATASET = flags.DEFINE_string("dataset", None, "A prepared folder, or a name.", required=True)
 _FOLDER = flags.DEFINE_string("folder", None, "Where to work: a new folder.", required=True)
 _SERVERS = flags.DEFINE_list("servers", ["2", "4"], "Numbers of servers.")
+# The first two steps are not measured.
 _STEPS = flags.DEFINE_integer("steps", 200, "Steps to take before a validation.", 3)
 _DIM = flags.DEFINE_integer("embedding_dim", 32, "Size of the model.", 1)
 _LIMIT = flags.DEFINE_float("limit_gib", None, "Address space of each process.")

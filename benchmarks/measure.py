@@ -247,16 +247,23 @@ def machine() -> dict[str, Any]:
     import keras
     import tensorflow as tf
 
-    from quatre_tf.accelerated import kernel
-
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
-        "compiled_operations": kernel.operations() is not None,
+        "compiled_operations": _has_compiled_operations(),
     }
+
+
+def _has_compiled_operations() -> bool:
+    from quatre_tf.accelerated import kernel
+
+    try:
+        return kernel.operations() is not None
+    except kernel.KernelError:
+        return False
 
 
 def _processor() -> str:

@@ -137,7 +137,7 @@ def leakage(graph: Graph, twins: Twins) -> dict[str, dict[str, Any]]:
     answers = index_tails(proposed, number)
     known = graph.index("tail", "known").contains(*proposed.T[[1, 0, 2]])
     wrong = [index_of(proposed[~known], number) for index_of in (index_tails, index_heads)]
-    # The last number is for questions without any.
+    # Group -1, of questions without wrong answers, reads the last number.
     sizes = [np.append(index.group_sizes, 0) for index in wrong]
     found = {}
     for split in SPLITS[1:]:

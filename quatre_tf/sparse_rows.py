@@ -141,3 +141,11 @@ def put_in_place(matrix: tf.Tensor, places: tf.Tensor, values: tf.Tensor) -> tf.
         v=values[:, tf.newaxis],
     )
     return tf.ensure_shape(tf.reshape(flat, shape), matrix.shape)
+
+
+def add_in_place(table: tf.Tensor, ids: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+    """Returns `table` `[num_rows, width]` with rows `[k, width]` added to rows `ids` `[k]`.
+
+    Equal ids add up. In the memory of the table, as `put_in_place`.
+    """
+    return tf.raw_ops.InplaceAdd(x=table, i=ids, v=rows)

@@ -46,7 +46,7 @@ _AUTO = flags.DEFINE_bool(
     None,
     "Choose regularizer, learning rate, batch size, recipe and --embedding_dim by short runs, "
     "within --budget_minutes (default: 5). Default: on data without a preset, unless --recipe, "
-    "--epochs or --validate_every is given.",
+    "--epochs or --validate_every is given, or TF_CONFIG is set.",
 )
 for _flag in (_RUN_DIR, _RESUME, _AUTO, _PRINT_CONFIG):
     place_in_help(_flag.name, "run", is_basic=_flag is not _PRINT_CONFIG)

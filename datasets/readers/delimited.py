@@ -113,7 +113,7 @@ def _in_one_piece(column: pa.ChunkedArray) -> pa.DictionaryArray:
 def _is_suspicious(table: pa.Table, layout: Layout) -> bool:
     """Tells whether a name or a line may be an error; `_parse_slowly` says where."""
     distinct = [column.chunk(0).dictionary for column in table.columns if len(column)]
-    # It is there again, unless its names come in different lines.
+    # The header may be repeated, in one line or in several.
     header = [layout.first[place].lower() for place in layout.places if layout.header]
     found = (
         pc.index(pc.utf8_lower(pc.utf8_trim_whitespace(names)), name).as_py() >= 0

@@ -45,7 +45,7 @@ def read_bytes(path: str | pathlib.Path) -> bytes:
 
 
 def _text(file: IO[bytes], origin: str) -> bytes:
-    """Returns a file; holds no more of it than comes before a NUL: a sparse file has any size."""
+    """Returns a file; stops at the first NUL: a huge sparse file is not read into memory."""
     line, is_utf_16, text = 1, False, io.BytesIO()
     for number, chunk in enumerate(iter(lambda: file.read(_CHUNK_BYTES), b"")):
         is_utf_16 = is_utf_16 or (number == 0 and chunk.startswith(_UTF_16_MARKS))

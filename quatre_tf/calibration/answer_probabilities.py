@@ -1,6 +1,6 @@
 """Probabilities that an entity answers a question, when every entity is a candidate.
 
-`saved_models.calibration` holds true triples against as many corrupted ones. A question has far
+`saved_models.calibrating` holds true triples against as many corrupted ones. A question has far
 more wrong candidates than answers: with E expected answers among N candidates, a share q = E / N is
 right. By Bayes' rule the odds are multiplied by q / (1 - q):
 

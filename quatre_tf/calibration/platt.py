@@ -64,7 +64,7 @@ def fit_groups(
 ) -> np.ndarray:
     """Returns the slope and intercept of each group, `[num_groups, 2]`.
 
-    They are of `logistic(slope * score + intercept + offset)`.
+    The curve is `logistic(slope * score + intercept + offset)`.
 
     Args:
         scores: `[n]`.
@@ -73,17 +73,18 @@ def fit_groups(
         offsets: `[n]`.
         groups: `[n]` ids; a group without scores has the curve of all together.
         num_groups: Number of groups.
-        targets: `[n]` in [0, 1], the labels for the curve of all together; None: as they are.
+        targets: `[n]` in [0, 1], of the common curve; default: `labels`.
     """
     mean, deviation = scores.mean(), scores.std() or 1.0
     standard, of_all = (scores - mean) / deviation, labels if targets is None else targets
     overall = _fit_curve(standard, of_all, weights, offsets, np.zeros(2), _UNIQUE)
     curves = np.tile(overall, (num_groups, 1))
-    for group in np.unique(groups):
-        own = groups == group
+    order = np.argsort(groups, kind="stable")
+    found, starts = np.unique(groups[order], return_index=True)
+    for group, own in zip(found, np.split(order, starts[1:]), strict=True):
         of_own = standard[own], labels[own], weights[own], offsets[own]
         curves[group] = _fit_curve(*of_own, overall, _SHRINKAGE)
-    # Of standardised scores, as curves of the scores themselves.
+    # Undo the standardization.
     slopes = curves[:, 0] / deviation
     return np.stack([slopes, curves[:, 1] - slopes * mean], axis=-1)
 

@@ -12,7 +12,8 @@ def read_labels(path: str | pathlib.Path, *, is_written: bool = False) -> dict[s
 
     Args:
         path: The file.
-        is_written: Whether it is of `write_labels`: names may hold TABs, and nothing is left out.
+        is_written: Whether `write_labels` wrote it, so that names may hold TABs and byte order
+            marks.
 
     Raises:
         DataError: `FILE:LINE: ...` for a malformed line, or when the file cannot be read.

@@ -82,7 +82,8 @@ class Pointwise(Similarity):
             return of_queries, row_gradient + of_rows
 
         ends = _ends_of_queries(rows, queries)
-        of_queries, of_rows = map_parts(add, ends, queries.dtype, tf.zeros_like(rows))
+        width, zeros = queries.shape[-1], tf.zeros_like(rows)
+        of_queries, of_rows = map_parts(add, ends, queries.dtype, zeros, width=width)
         return of_rows, tf.ensure_shape(of_queries, queries.shape)
 
     def _scores(self, queries: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:

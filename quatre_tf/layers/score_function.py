@@ -14,7 +14,7 @@ import tensorflow as tf
 from quatre_tf.keras_internals import Store
 from quatre_tf.layers.embedding import serialize_initializer
 from quatre_tf.poincare import keep_in_ball
-from quatre_tf.sharded_rows import lookup_rows
+from quatre_tf.sharded_rows import is_sharded, lookup_rows
 from quatre_tf.similarities import DOT, Similarity
 from quatre_tf.sparse_rows import gather_distinct
 from quatre_tf.validation import check_positive, check_table_dtype
@@ -221,7 +221,11 @@ class ScoreFunction(keras.layers.Layer):
 
     def save_own_variables(self, store: Store) -> None:
         """Writes the weights; Keras cannot read those that are in shards."""
-        for place, weight in enumerate(self._weights_by_name.values()):
+        weights = self._weights_by_name.values()
+        if not any(is_sharded(weight.value) for weight in weights):
+            super().save_own_variables(store)
+            return
+        for place, weight in enumerate(weights):
             store[str(place)] = tf.convert_to_tensor(weight.value)
 
     def lookup(self, relation_ids: tf.Tensor) -> list[tf.Tensor]:

@@ -23,7 +23,7 @@ from quatre_tf.objectives.objective import Objective
 from quatre_tf.objectives.opposite_queries import opposite_query_norms
 from quatre_tf.objectives.regularizers import weighted_norms
 from quatre_tf.objectives.relation_prediction import predict_relations
-from quatre_tf.sparse_rows import sum_duplicates
+from quatre_tf.sparse_rows import add_in_place, sum_duplicates
 
 
 class QueryBatch(NamedTuple):
@@ -204,8 +204,8 @@ def _add_up(
     ids, rows = (tf.concat(column, axis=0) for column in columns)
     if table is None:
         return sum_duplicates(tf.IndexedSlices(rows, ids))
-    # Equal ids add up. In the memory of the table, which nothing else reads.
-    return tf.raw_ops.InplaceAdd(x=table, i=ids, v=rows)
+    # Nothing else reads the table.
+    return add_in_place(table, ids, rows)
 
 
 _compiled_norms = tf.function(weighted_norms, jit_compile=True, autograph=False)

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from datasets import catalog
-from datasets.catalog import COUNTRIES as DIRECTORY
+from datasets.catalog import COUNTRIES
 from quatre_tf.errors import DataError, UnknownNameError
 from tests import commands
 from tests.datasets.tiny_archive import TINY_NEGATIVES
@@ -20,17 +20,17 @@ def test_importing_the_catalogue_is_light():
 
 
 # Results on `countries` stay comparable: the files are frozen, and Git must keep their line ends.
-COUNTRIES = {
+FROZEN = {
     "train": "2b3fcc9bdedcf75d3726e4d871ba4cba8772833ceb52ae532ca2eeca25aadc4c",
     "valid": "5dd0900503e0579ea6de1c6200c48548458afee7f9f6eac3d35d6d9309b5bdf8",
     "test": "1ffe0857824dc686cc04fdf6c63df6a89df1b0750b6e609fd29b90fa54165158",
 }
 
 
-@pytest.mark.parametrize("split", COUNTRIES)
+@pytest.mark.parametrize("split", FROZEN)
 def test_files_of_countries_are_frozen(split):
-    content = (DIRECTORY / f"{split}.txt").read_bytes()
-    assert hashlib.sha256(content).hexdigest() == COUNTRIES[split]
+    content = (COUNTRIES / f"{split}.txt").read_bytes()
+    assert hashlib.sha256(content).hexdigest() == FROZEN[split]
 
 
 def test_folder_with_other_suffixes_and_labels(folder):

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf.sparse_rows import add_in_place, combine_rows, put_in_place, sum_duplicates
+from quatre_tf.sparse_rows import (
+    add_in_place,
+    combine_rows,
+    equal_ends,
+    map_parts,
+    put_in_place,
+    sum_duplicates,
+)
 
 
 def test_combine_rows_agrees_with_numpy(rng):
@@ -29,6 +36,34 @@ def test_sum_duplicates_keeps_first_occurrence_order():
 def test_sum_duplicates_of_none():
     slices = tf.IndexedSlices(tf.zeros([0, 3]), tf.zeros([0], tf.int32), tf.constant([5, 3]))
     assert sum_duplicates(slices).values.shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("count", "ends"), [(0, []), (3, [3]), (4, [4]), (8, [4, 8]), (9, [4, 8, 9])]
+)
+def test_equal_ends(count, ends):
+    np.testing.assert_array_equal(equal_ends(tf.constant(count), 4), ends)
+
+
+@pytest.mark.parametrize("ends", [[3], [1, 3], [1, 1, 3]])
+def test_map_parts_concatenates_results_and_hands_on_the_state(ends):
+    rows = tf.constant([[1.0, 2], [3, 4], [5, 6]])
+
+    def double(part, total):
+        return 2 * rows[part], total + tf.reduce_sum(rows[part])
+
+    for function in (map_parts, tf.function(map_parts)):
+        doubled, total = function(double, tf.constant(ends), tf.float32, tf.constant(0.5))
+        np.testing.assert_array_equal(doubled, 2 * rows)
+        assert float(total) == 21.5
+
+
+def test_map_parts_of_nothing():
+    @tf.function
+    def run(ends):
+        return map_parts(lambda part: (tf.ones([2, 2])[part],), ends, tf.float32, width=2)
+
+    assert run(tf.zeros([0], tf.int32))[0].shape == (0, 2)
 
 
 @tf.function(jit_compile=True)

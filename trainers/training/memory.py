@@ -77,17 +77,22 @@ def estimate(config: TrainConfig, graph: Graph) -> Estimate:
     return Estimate(floats * (copies + 1), floats * copies * slots, max(step, ranked))
 
 
+def fits_in_memory(config: TrainConfig, graph: Graph) -> bool:
+    """Returns whether training fits into what this process may use; True where that is unknown."""
+    if config.strategy == "parameter_server" or tf.config.list_physical_devices("GPU"):
+        return True
+    return estimate(config, graph).total <= available()
+
+
 def check_memory(config: TrainConfig, graph: Graph) -> None:
     """Expects that training fits into what this process may use.
 
     Raises:
         ConfigError: It does not; says what it takes, and the largest sizes that fit.
     """
-    if config.strategy == "parameter_server" or tf.config.list_physical_devices("GPU"):
+    if fits_in_memory(config, graph):
         return
     free, needed = available(), estimate(config, graph)
-    if needed.total <= free:
-        return
     sizes = ["batch_size", "embedding_dim"]
     sizes[1:1] = ["num_candidates"] * (config.recipe in SETTINGS["num_candidates"].recipes)
     largest = {name: _largest(name, config, graph, free) for name in sizes}

@@ -148,16 +148,16 @@ def check_same(config: TrainConfig, run: RunDirectory) -> None:
 
 
 def check_one_graph(runs: Iterable[RunDirectory], graph: Graph) -> None:
-    """Expects the runs that are there to be on a graph.
+    """Expects the runs that are there to be on the graph that a program began with.
 
     Raises:
-        DataError: One is not, because the data set changed in between.
+        DataError: One is not, because the data set changed before or since.
     """
     for run in runs:
         if run.has_run and stored_fingerprint(run.graph) != graph.fingerprint:
             raise DataError(
-                f"{run.path} was trained on another graph than what {graph.name} holds now. Choose "
-                "another --output, or remove the runs on the old one."
+                f"{run.path} was trained on another graph than {graph.name} was when this command "
+                "began. Choose another --output, or remove the runs on the other graph."
             )
 
 

@@ -22,7 +22,7 @@ from quatre_tf.data.graph import Graph
 from quatre_tf.errors import TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from trainers.training.config import REGULARIZERS, SETTINGS, TrainConfig
-from trainers.training.memory import free_memory
+from trainers.training.memory import fits_in_memory, free_memory
 from trainers.training.trainer import Trainer
 
 # Of the budget, for choosing, and the number of runs that should fit into each half of it.
@@ -110,16 +110,21 @@ class _Search:
         # Of a training: what it may take, how many epochs it has at most, and what one took.
         self._seconds, self._max_epochs = self._end / _SHORT, _SHORT_EPOCHS
         self._took = 0.0
-        # Of the last training.
-        self._epochs = 0.0
+        # Of the last training; and whether short runs were long enough to be compared.
+        self._epochs, self._compares = 0.0, False
         # Of an epoch, by recipe, batch size and dimension.
         self._epoch_seconds: dict[tuple[str, int, int], float] = {}
 
     def run(self) -> None:
         """Tries what there is time for."""
         self._try(**({"n3": self._best.n3} if self._may_regularize else {}))
-        if self._epochs < _COMPARABLE_EPOCHS:
-            print(f"Short runs of {self._epochs:.1g} epochs are not compared.", flush=True)
+        for factor in (1 / 3, 1 / 9):
+            if self._value == -math.inf:
+                self._try(learning_rate=self._best.learning_rate * factor)
+        self._compares = self._epochs >= _COMPARABLE_EPOCHS
+        if not self._compares:
+            number = f"{self._epochs:.0f}"
+            print(f"Only {number} epochs fit into a short run: too few to compare.", flush=True)
             return
         self._try_short()
         self._end = _SHARE * self._budget
@@ -151,14 +156,17 @@ class _Search:
         # Upwards: each size takes at least as long as the one before, and as much memory.
         for dim in (largest.embedding_dim,) if "embedding_dim" in self._fixed else _DIMS:
             config = self._sized(largest, dim)
+            if not fits_in_memory(config, self._graph):
+                break
             seconds = self._time_epoch(config)
+            free_memory()
             if seconds * _LEAST_EPOCHS > self._budget - self._clock():
                 break
             largest, epoch = config, seconds
         left, longest = self._budget - self._clock(), _MOST_EPOCHS * epoch
         if left <= longest:
             return largest
-        if left > _WITH_TRIAL * longest:
+        if self._compares and left > _WITH_TRIAL * longest:
             self._seconds, self._took, self._end = longest, 0.0, self._budget
             self._try(embedding_dim=largest.embedding_dim)
             largest = self._best
@@ -209,12 +217,13 @@ class _Search:
         try:
             value = self._train(config)
         except TrainingError:
-            value = 0.0
+            value = -math.inf
         free_memory()
         self._took = max(self._took, self._clock() - started)
         is_better = value > self._value
+        figure = "diverged" if value == -math.inf else f"{value:.4f}"
         mark = "  best so far" if is_better else ""
-        print(f"  {_text(changes) or 'the defaults':32} {value:.4f}{mark}", flush=True)
+        print(f"  {_text(changes) or 'the defaults':32} {figure}{mark}", flush=True)
         if is_better:
             self._best, self._value = config, value
         return is_better
@@ -251,13 +260,11 @@ class _Search:
         epoch = trainer.recipe.steps_per_epoch
         # Compiles.
         trainer.train(1)
-        seconds = epoch * _seconds_per_step(trainer, epoch, self._clock)
-        free_memory()
-        return seconds
+        return epoch * _seconds_per_step(trainer, epoch, self._clock)
 
 
 def _typical_n3(config: TrainConfig, graph: Graph) -> float:
-    """Returns the weight of N3 to begin with: models that measure distances do best without."""
+    """Returns the weight of N3 to begin with: models that are not multilinear do best without."""
     if not SETTINGS["relation_prediction"].is_read_by(config.recipe, config.model):
         return 0.0
     weight = _N3_OF_ONE_TRIPLE * graph.num_entities / max(len(graph.train), 1)

@@ -48,7 +48,9 @@ class TrialRun:
         if file.exists():
             try:
                 state = json.loads(file.read_text(encoding="utf-8"))["state"]
-            except (OSError, ValueError, TypeError, KeyError) as error:
+                if state not in (COMPLETED, PRUNED, FAILED):
+                    raise ValueError(f"state is {state!r}")
+            except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
                 raise DataError(
                     f"{file} is damaged: {error!r}. Delete it; the trial is judged again."
                 ) from error

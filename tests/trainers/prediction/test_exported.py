@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from quatre_tf import Graph, KGEModel, Run, Vocabulary
 from quatre_tf.errors import DataError, UnknownNameError
@@ -86,4 +87,8 @@ def test_lines_are_checked_before_any_is_answered(exported):
 
 def test_a_folder_without_a_model(tmp_path):
     with pytest.raises(DataError, match="holds no exported model"):
+        Exported(tmp_path)
+    # A model of another program.
+    tf.saved_model.save(tf.Module(), tmp_path / "1")
+    with pytest.raises(DataError, match=r"1 holds no exported model.*entities\.txt"):
         Exported(tmp_path)

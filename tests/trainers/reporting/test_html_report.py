@@ -126,6 +126,10 @@ def test_files_of_others_are_not_replaced(nasty_graph, config, tmp_path):
     with pytest.raises(ConfigError, match=r"site holds .*, which a report would replace"):
         report.write_report(run_dir, output=output)
     (output / "index.html").unlink()
+    (output / "index.html").mkdir()
+    with pytest.raises(ConfigError, match=r"site holds .*, which a report would replace"):
+        report.write_report(run_dir, output=output)
+    (output / "index.html").rmdir()
     (output / "results.csv").write_text("my results")
     with pytest.raises(ConfigError, match=r"site holds .*, which a report would replace"):
         report.write_report(run_dir, output=output)

@@ -83,12 +83,41 @@ def test_less_than_a_few_epochs_are_not_compared(search, family):
     assert len(trials) == 1
     assert chosen.n3 == trials[0].n3 == choosing._typical_n3(DEFAULTS, graph)
     assert (chosen.learning_rate, chosen.batch_size) == (DEFAULTS.learning_rate, 0)
-    assert "Short runs of 2 epochs are not compared." in lines
+    assert "Only 2 epochs fit into a short run: too few to compare." in lines
+
+
+def test_a_lower_rate_is_tried_where_the_first_run_diverges(search):
+    def diverge(config):
+        if config.learning_rate > 0.05:
+            raise TrainingError("The loss is not finite.")
+        return 0.3
+
+    chosen, trials, _ = search(epoch=5.0, figure=diverge)
+    assert [config.learning_rate for config in trials] == [0.1, 0.033]
+    assert chosen.learning_rate == 0.033
+
+
+def test_short_runs_have_few_candidates(family, monkeypatch):
+    built = []
+
+    def build(config, *_):
+        built.append(config.num_candidates)
+        raise TrainingError("Nothing is trained.")
+
+    monkeypatch.setattr(choosing, "Trainer", build)
+    monkeypatch.setattr(choosing, "free_memory", lambda: None)
+    graph = catalog.load(str(family))
+    for fixed, few in (({"recipe"}, 512), ({"recipe", "num_candidates"}, 4096)):
+        built.clear()
+        with pytest.raises(TrainingError):
+            choosing.choose(fixed, DEFAULTS, graph, lambda: 0.0)
+        # The last one is of the size of the run.
+        assert built == [few, few, few, 4096]
 
 
 @pytest.mark.parametrize(
     ("num_entities", "num_triples", "weight"),
-    # WN18RR, CoDEx-M, FB15k, Nations: near the presets, .1, .015, .0075 and .022.
+    # WN18RR, CoDEx-M and FB15k, near the presets: .1, .015, .0075; and Nations, where it is .022.
     [
         (40_943, 86_835, 0.094),
         (17_050, 185_584, 0.018),
@@ -174,6 +203,7 @@ def test_a_run_begins_with_settings_that_were_chosen(family, tmp_path, monkeypat
         chosen = choosing.choose(given, config, graph, lambda: next(ticks))
         return dataclasses.replace(chosen, budget_minutes=0.0, epochs=2, validate_every=1)
 
+    monkeypatch.setattr(choosing, "_COMPARABLE_EPOCHS", 0)
     with eagerly():
         fit(config, tmp_path / "run", choose=choose)
     written = TrainConfig.from_file(tmp_path / "run" / "config.json")

@@ -6,6 +6,7 @@ import json
 import pytest
 from tensorboard.plugins.hparams import metadata
 
+from datasets import catalog
 from quatre_tf import Evaluator
 from tests import commands
 from tests.trainers.reporting.summary_events import plugin_content
@@ -57,7 +58,7 @@ def test_test_split_is_not_ranked(strong_config, tmp_path, monkeypatch):
     settings = {name: getattr(strong_config, name) for name in ("embedding_dim", "batch_size")}
     search = Search(strong_config.dataset, "strong", settings | sizes, trials=1)
     with eagerly():
-        (result,) = run_search(search, tmp_path)
+        (result,) = run_search(search, catalog.load(search.dataset), tmp_path)
         assert result.state == "completed"
         assert asked == ["valid"] * 2
         assert not (result.path / "test_metrics.json").exists()

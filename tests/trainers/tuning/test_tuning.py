@@ -217,6 +217,15 @@ def test_trial_ends_when_the_time_is_over_and_a_larger_budget_goes_on(
     assert tuple(r.state for r in results[:6]) == STATES
 
 
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"state": null}', "[" * 100_000])
+def test_damaged_note_of_a_trial(search, training, tmp_path, content):
+    search = dataclasses.replace(search, trials=1)
+    run_search(search, training.graph, tmp_path)
+    (tmp_path / "trial-001-seed5" / "trial.json").write_text(content)
+    with pytest.raises(DataError, match=r"trial\.json is damaged: .* Delete it"):
+        run_search(search, training.graph, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
