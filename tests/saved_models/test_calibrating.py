@@ -7,12 +7,12 @@ import pytest
 import tensorflow as tf
 
 from quatre_tf import Graph, Run
-from quatre_tf.calibration.platt import fit_curves
 from quatre_tf.classification import examples
 from quatre_tf.errors import DataError
 from saved_models.calibrating import (
     calibrate,
     calibration_of,
+    fit_curves,
     labelled_scores,
 )
 
