@@ -63,6 +63,8 @@ def choose(
         graph: The graph.
         clock: Returns the seconds since that time began.
     """
+    # Each run traces a loop of its own, which TensorFlow would warn of as a mistake.
+    tf.get_logger().setLevel("ERROR")
     seconds = 60 * _SHARE * config.budget_minutes
     print(f"Short runs, at most {seconds:.0f} s; validation MRR with", flush=True)
     search = _Search(fixed, config, graph, clock)
