@@ -73,7 +73,7 @@ def main() -> None:
     import_tensorflow()
     import tensorflow as tf
 
-    graph = random_graph(SIZES[shape])
+    graph = random_graph(shape)
     trainer, batch = _trainer_and_batch(config, graph)
     parts = _parts(batch, *trainer.model.entities.embeddings.shape)
     steps = _steps(measure.training_step(trainer, batch))

@@ -42,7 +42,7 @@ class KGEModel(keras.Model):
 
     Raises:
         ValueError: A size is not a positive integer, the name is unknown, the layer's sizes are
-            not the model's, or the dtype policy keeps the tables in bfloat16 or float16.
+            not the model's, or the dtype policy does not keep the tables in float32.
 
     Example:
         >>> model = KGEModel(5, 2, embedding_dim=8, score_function="complex")
@@ -153,7 +153,7 @@ class KGEModel(keras.Model):
         Raises:
             ValueError: In eager execution, an id is out of range.
         """
-        self._check_ids(heads=heads, relations=relations, tails=tails)
+        self._check_ids(self._num_asked, heads=heads, relations=relations, tails=tails)
         ids = tf.concat([heads, tails], axis=0)
         head, tail = tf.split(gather_distinct(self.entities.lookup, ids), 2)
         folded = self.score_function.folded(relations)
@@ -168,7 +168,7 @@ class KGEModel(keras.Model):
     def head_queries(self, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
         """Returns the queries `[batch, width]` of (?, relation, tail)."""
         if self.reciprocal:
-            return self.tail_queries(tails, relations + self.num_relations)
+            return self.tail_queries(tails, tf.add(relations, self.num_relations))
         rows, folded = self.entities.lookup(tails), self.score_function.folded(relations)
         if not self.has_head_queries:
             return enumerating_queries(rows, folded)
@@ -195,7 +195,7 @@ class KGEModel(keras.Model):
         Raises:
             ValueError: In eager execution, an id is out of range.
         """
-        self._check_ids(heads=heads, relations=relations)
+        self._check_ids(self._num_asked, heads=heads, relations=relations)
         return self.score_candidates(self.tail_queries(heads, relations))
 
     def score_heads(self, relations: tf.Tensor, tails: tf.Tensor) -> tf.Tensor:
@@ -204,12 +204,17 @@ class KGEModel(keras.Model):
         Raises:
             ValueError: In eager execution, an id is out of range.
         """
-        self._check_ids(relations=relations, tails=tails)
+        self._check_ids(self.num_relations, relations=relations, tails=tails)
         return self.score_candidates(self.head_queries(relations, tails), "head")
 
-    def _check_ids(self, **ids: tf.Tensor) -> None:
+    @property
+    def _num_asked(self) -> int:
+        """How many relations tails can be asked by: the inverse ones are among them."""
+        return self.score_function.num_relations
+
+    def _check_ids(self, num_relations: int, **ids: tf.Tensor) -> None:
         for name, values in ids.items():
-            limit = self.num_relations if name == "relations" else self.num_entities
+            limit = num_relations if name == "relations" else self.num_entities
             if tf.is_symbolic_tensor(values) or not np.size(values):
                 continue
             low, high = np.min(values), np.max(values)

@@ -284,7 +284,8 @@ class SparseAdam(SparseOptimizer, keras.optimizers.Adam):
         )
 
     def _powers(self, dtype: tf.DType) -> dict[str, tf.Tensor]:
-        step = tf.cast(self.iterations.value + 1, dtype)
+        # A tensor, where gradients are accumulated.
+        step = tf.cast(self.iterations, dtype) + 1
         return {"beta1_power": self.beta_1**step, "beta2_power": self.beta_2**step}
 
 

@@ -27,8 +27,8 @@ def user_path(path: str | os.PathLike) -> pathlib.Path:
     """Returns a path with `~` expanded.
 
     Raises:
-        DataError: It names a user who does not exist, leads into a loop of symbolic links, holds
-            a NUL character, or is not UTF-8.
+        DataError: It names a user who does not exist, leads into a loop of symbolic links, is too
+            long, holds a NUL character, or is not UTF-8.
     """
     text = os.fspath(path)
     expanded = os.path.expanduser(text)
@@ -46,6 +46,11 @@ def user_path(path: str | os.PathLike) -> pathlib.Path:
         if error.errno == errno.ELOOP:
             raise DataError(
                 f"{printable(text)} is a loop of symbolic links. Name what they should lead to."
+            ) from error
+        if error.errno == errno.ENAMETOOLONG:
+            raise DataError(
+                f"{printable(text)}: it, or a name in it, is longer than the file system allows. "
+                "Choose a shorter one."
             ) from error
     except ValueError as error:
         raise DataError(f"{printable(text)} is no path: {error}.") from error

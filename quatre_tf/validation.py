@@ -41,11 +41,12 @@ def check_choice(name: str, value: T, choices: Sequence[T]) -> T:
 
 
 def check_table_dtype(policy: Any) -> None:
-    """Raises ValueError when a Keras dtype policy keeps tables in bfloat16 or float16.
+    """Raises ValueError unless a Keras dtype policy keeps tables in float32, as ranking reads them.
 
-    Small steps of the optimizer would round to nothing, and scores would have made-up ties.
+    In less, small steps of the optimizer would round to nothing, and scores would have made-up
+    ties.
     """
-    if policy.variable_dtype in ("bfloat16", "float16"):
+    if policy.variable_dtype != "float32":
         raise ValueError(
             "The dtype policy must keep tables in float32; use 'mixed_bfloat16' to round outputs. "
             f"{describe('dtype', policy.name)}"

@@ -32,7 +32,7 @@ _TIE_POLICY = flags.DEFINE_enum(
 _COMPARE_RUN_DIR = flags.DEFINE_string(
     "compare_run_dir", None, "Another run on the same graph, for paired differences."
 )
-_SEED = flags.DEFINE_integer("seed", 1, "Seed of intervals and p values.")
+_SEED = flags.DEFINE_integer("seed", 1, "Seed of intervals and p values.", 0)
 _OUTPUT = flags.DEFINE_string("output", None, "Also write the figures to this JSON file.")
 
 

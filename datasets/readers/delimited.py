@@ -134,9 +134,6 @@ def _parse_slowly(data: bytes, origin: str, layout: Layout, roles: Sequence[str]
     rows = numbered_rows(decoded(data, origin), layout.delimiter)
     try:
         for line, fields in itertools.islice(rows, int(layout.header), None):
-            # A spreadsheet exports empty rows as delimiters alone.
-            if layout.delimiter != "\t" and not any(field.strip() for field in fields):
-                continue
             try:
                 _check_row(fields, layout, roles, f"{origin}:{line}")
             except DataError as error:

@@ -149,7 +149,10 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
 def numbered_rows(
     text: str, delimiter: str, strict: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yields the number of the line where a row begins, and its fields; `strict` as in `csv`."""
+    """Yields the number of the line where a row begins, and its fields; `strict` as in `csv`.
+
+    Empty rows are left out; a spreadsheet exports them as delimiters alone, but not as TABs.
+    """
     lines = io.StringIO(text, newline="")
     if delimiter == "\t":
         reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
@@ -157,7 +160,7 @@ def numbered_rows(
         reader = csv.reader(lines, delimiter=delimiter, strict=strict)
     line = 1
     for fields in reader:
-        if fields:
+        if any(field.strip() for field in fields) or (fields and delimiter == "\t"):
             yield line, fields
         line = reader.line_num + 1
 

@@ -84,8 +84,10 @@ def _encoded(column: pa.ChunkedArray | Sequence[str]) -> pa.DictionaryArray:
     """Returns a column with each distinct name held once."""
     if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
         encoded = column.unify_dictionaries().combine_chunks()
-        names = encoded.dictionary.cast(pa.large_string())
-        return pa.DictionaryArray.from_arrays(encoded.indices, names)
+        # A selection from a table keeps the names of all its rows.
+        if len(pc.unique(encoded.indices)) == len(encoded.dictionary):
+            names = encoded.dictionary.cast(pa.large_string())
+            return pa.DictionaryArray.from_arrays(encoded.indices, names)
     return as_strings(column).dictionary_encode()
 
 

@@ -93,7 +93,8 @@ class NameLookup:
     def _by_folded(self) -> dict[str, list[str]]:
         found: dict[str, dict[str, None]] = defaultdict(dict)
         names = self._vocabulary.names
-        for texts in (names, [self._labels.get(name, name) for name in names]):
+        labels = [self._labels.get(name, _squeezed(name)) for name in names]
+        for texts in ([_squeezed(name) for name in names], labels):
             for name, text in zip(names, folded(texts).to_pylist(), strict=True):
                 found[text][name] = None
         return {text: list(names) for text, names in found.items()}

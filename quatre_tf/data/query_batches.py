@@ -7,69 +7,58 @@ from quatre_tf.data.batches import Batches
 from quatre_tf.data.graph import Graph
 
 
-class Queries:
-    """The questions that the training triples answer, each once, for tails and for heads.
-
-    Question q is an entity and a relation: r asks for the tails of relation r, `num_relations + r`
-    for its heads. Its answers are `targets[row_splits[q] : row_splits[q + 1]]`, ascending. A triple
-    that is repeated in the data counts once.
-
-    Attributes:
-        entities: [num_queries] int32.
-        relations: [num_queries] int32.
-        row_splits: [num_queries + 1] int64.
-        targets: [num_targets] int32.
-        num_entities: Number of entities of the graph.
-    """
-
-    def __init__(self, graph: Graph):
-        tails, heads = graph.index("tail", "train"), graph.index("head", "train")
-        relations, entities = np.divmod(np.r_[tails.keys, heads.keys], graph.num_entities)
-        relations[len(tails.keys) :] += graph.num_relations
-        self.entities, self.relations = entities.astype(np.int32), relations.astype(np.int32)
-        self.row_splits = np.r_[tails.row_splits, tails.row_splits[-1] + heads.row_splits[1:]]
-        self.targets = np.r_[tails.entities, heads.entities]
-        self.num_entities = graph.num_entities
-
-    def __len__(self) -> int:
-        return len(self.entities)
+def count_queries(graph: Graph) -> tuple[int, int]:
+    """Returns how many distinct queries the training triples answer, and all their answers."""
+    indexes = [graph.index(side, "train") for side in ("tail", "head")]
+    return sum(len(i.keys) for i in indexes), sum(len(i.list_keys) for i in indexes)
 
 
 class QueryBatches(Batches):
-    """Distinct queries with all their answers.
+    """The questions that the training triples answer, each once, with all their answers.
 
-    Batch k is a function of (queries, seed, k) and the size. A pass over the queries is
-    `len(queries) // batch_size` batches in an order of its own; the remainder, others in each pass,
+    A question is an entity and a relation: r asks for the tails of relation r, `num_relations + r`
+    for its heads. A triple that is repeated in the data counts once.
+
+    Batch k is a function of (graph, seed, k) and the size. A pass over the queries is
+    `num_queries // batch_size` batches in an order of its own; the remainder, others in each pass,
     is left out.
 
     Args:
-        queries: The questions.
-        batch_size: Number of queries in a batch, at most `len(queries)`.
+        graph: The graph.
+        batch_size: Number of queries in a batch, at most the number of them.
         num_candidates: Number of entities drawn for all queries of a batch to be ranked among; 0
             for none.
         seed: Any integer of 64 bits.
 
     Raises:
-        ValueError: `batch_size` is not in 1 ... `len(queries)`, or `num_candidates` is not in
-            0 ... the number of entities.
+        ValueError: `batch_size` is not in 1 ... the number of distinct queries, or `num_candidates`
+            is not in 0 ... the number of entities.
     """
 
-    def __init__(self, queries: Queries, *, batch_size: int, num_candidates: int = 0, seed: int):
-        if not 1 <= batch_size <= len(queries):
+    def __init__(self, graph: Graph, *, batch_size: int, num_candidates: int = 0, seed: int):
+        tails, heads = graph.index("tail", "train"), graph.index("head", "train")
+        relations, entities = np.divmod(np.r_[tails.keys, heads.keys], graph.num_entities)
+        relations[len(tails.keys) :] += graph.num_relations
+        if not 1 <= batch_size <= len(entities):
             raise ValueError(
-                f"`batch_size` must be in 1 ... {len(queries)}, the number of distinct queries. "
+                f"`batch_size` must be in 1 ... {len(entities)}, the number of distinct queries. "
                 f"Received: {batch_size}."
             )
-        if not 0 <= num_candidates <= queries.num_entities:
+        if not 0 <= num_candidates <= graph.num_entities:
             raise ValueError(
-                f"`num_candidates` must be in 0 ... {queries.num_entities}, the number of "
+                f"`num_candidates` must be in 0 ... {graph.num_entities}, the number of "
                 f"entities. Received: {num_candidates}."
             )
         self.batch_size, self._num_candidates, self._seed = batch_size, num_candidates, seed
-        self._num_queries, self._num_entities = len(queries), queries.num_entities
+        self._num_queries, self._num_entities = len(entities), graph.num_entities
         # Eager tensors made here are captured by reference: they do not become part of the graph.
-        self._entities, self._relations = map(tf.constant, (queries.entities, queries.relations))
-        self._row_splits, self._targets = map(tf.constant, (queries.row_splits, queries.targets))
+        self._entities, self._relations = (
+            tf.constant(ids, tf.int32) for ids in (entities, relations)
+        )
+        # The answers of query q are `targets[row_splits[q] : row_splits[q + 1]]`, ascending.
+        row_splits = np.r_[tails.row_splits, tails.row_splits[-1] + heads.row_splits[1:]]
+        self._row_splits = tf.constant(row_splits)
+        self._targets = tf.constant(np.r_[tails.entities, heads.entities])
 
     def make(
         self, step: tf.Tensor, first: int | tf.Tensor, size: int | tf.Tensor

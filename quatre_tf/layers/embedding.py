@@ -59,8 +59,8 @@ class Embedding(keras.layers.Layer):
         embeddings_initializer: Initializer of the table.
 
     Raises:
-        ValueError: A size is not a positive integer, or the dtype policy keeps the table in
-            bfloat16 or float16.
+        ValueError: A size is not a positive integer, or the dtype policy does not keep the table in
+            float32.
     """
 
     def __init__(

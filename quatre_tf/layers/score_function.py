@@ -57,8 +57,8 @@ class ScoreFunction(keras.layers.Layer):
             `SparseAdagrad` moves along geodesics; `entity` must then come first in a row.
 
     Raises:
-        ValueError: A size is not a positive integer, or the dtype policy keeps the tables in
-            bfloat16 or float16.
+        ValueError: A size is not a positive integer, or the dtype policy does not keep the tables
+            in float32.
     """
 
     entity_components: ClassVar[int] = 1

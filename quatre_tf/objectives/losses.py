@@ -36,5 +36,5 @@ class LogisticLoss(keras.losses.Loss):
         super().__init__(name=name, **kwargs)
 
     def call(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tf.Tensor:
-        """Returns the losses `[batch]` of scores `y_pred` under the labels `y_true`."""
-        return logistic_loss(y_pred, y_true)
+        """Returns the losses `[batch]` of scores `y_pred`; labels are `[batch]` or `[batch, 1]`."""
+        return logistic_loss(y_pred, tf.reshape(y_true, tf.shape(y_pred)))

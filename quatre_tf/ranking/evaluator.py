@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from quatre_tf.data.graph import Graph
-from quatre_tf.errors import TrainingError
+from quatre_tf.errors import DataError, TrainingError
 from quatre_tf.model import KGEModel
 from quatre_tf.ranking.counting import NOT_FINITE
 from quatre_tf.ranking.results import Results
@@ -68,9 +68,12 @@ class Evaluator:
             max_triples: Rank only so many, drawn once by the seed: the same ones at every call.
 
         Raises:
+            DataError: The split is unknown or has no triples.
             TrainingError: A score is NaN or infinite, or all candidates of every query score alike.
         """
         triples = self._triples(split, max_triples)
+        if not len(triples):
+            raise DataError(f"The {split} split of {self._graph.name} has no triples to rank.")
         runner = self._runner_of(model)
         table = runner.read_table()
         try:

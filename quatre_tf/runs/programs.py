@@ -56,6 +56,6 @@ def run_program(
             process.send_signal(signal.SIGINT)
             raise
     if process.returncode:
-        _, _, message = "\n".join(lines).rpartition("error: ")
+        _, _, message = "\n".join(["", *lines]).rpartition("\nerror: ")
         raise DataError(f"`quatre {name}` ended with exit code {process.returncode}: {message}")
     return lines

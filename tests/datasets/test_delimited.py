@@ -56,6 +56,8 @@ def read(path, content, roles=TRIPLE_ROLES, **known):
         (b"a,r,b\nc,r ,d\n", {"strip": True}, ABC),
         # A spreadsheet has empty rows.
         (b"a,r,b\n,,\nc,r,d\n , ,\n", {}, ABC),
+        (b",,\nsubject,object,predicate\na,b,r\nc,d,r\n", {}, ABC),
+        (b",,\na,r,b\nc,r,d\n", {}, ABC),
         (b"NA,null,-1\nc,r,d\n", {}, [("NA", "null", "-1"), ABC[1]]),
         (b"a,r,b\rc,r,d\r", {}, ABC),
         (b"\n" * 70_000 + b"a,r,b\nc,r,d\n", {}, ABC),

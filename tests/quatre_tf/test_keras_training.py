@@ -161,7 +161,7 @@ def test_saved_initializers_have_only_the_arguments_that_were_given(initializer,
         assert saved.get_config()["embeddings_initializer"]["config"] == expected
 
 
-@pytest.mark.parametrize("policy", ["bfloat16", "float16"])
+@pytest.mark.parametrize("policy", ["bfloat16", "float16", "float64"])
 def test_tables_in_half_precision_are_refused(policy):
     message = rf"must keep tables in float32; use 'mixed_bfloat16' .*Received: dtype='{policy}'"
     makers = [(QuatRE, ENTITIES, RELATIONS), (Embedding, ENTITIES), (RelationRotations, RELATIONS)]

@@ -70,6 +70,17 @@ def test_adam_steps(rng):
     np.testing.assert_allclose(list(slots.values()), moments, rtol=1e-4, atol=1e-7)
 
 
+def test_adam_accumulates_gradients(rng):
+    accumulating, plain = variable(rng), keras.Variable(tf.zeros(SHAPE))
+    plain.assign(accumulating)
+    gradients = rng.normal(size=(2, *SHAPE)).astype(np.float32)
+    optimizer = SparseAdam(0.1, gradient_accumulation_steps=2)
+    for gradient in gradients:
+        optimizer.apply([tf.constant(gradient)], [accumulating])
+    SparseAdam(0.1).apply([tf.constant(gradients.mean(axis=0))], [plain])
+    np.testing.assert_allclose(accumulating.numpy(), plain.numpy(), rtol=1e-5)
+
+
 def test_adam_is_keras_s_where_all_rows_have_a_gradient(rng):
     start, gradients = rng.normal(size=SHAPE), rng.normal(size=(3, *SHAPE)).astype(np.float32)
     tables = [keras.Variable(start, dtype="float32") for _ in range(3)]

@@ -28,6 +28,11 @@ def test_loops_of_links(tmp_path, path):
         user_path(tmp_path / path)
 
 
+def test_a_name_that_is_too_long(tmp_path):
+    with pytest.raises(DataError, match="longer than the file system allows"):
+        user_path(tmp_path / ("x" * 300))
+
+
 def test_a_path_with_a_nul_character():
     with pytest.raises(DataError, match=r"a\\x00b is no path"):
         user_path("a\0b")

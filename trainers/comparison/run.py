@@ -19,7 +19,7 @@ from trainers.comparison.text import COSTS, comparison_text
 from trainers.reporting.rendering import write_csv
 from trainers.reporting.training_log import read_records
 from trainers.training.config import TrainConfig
-from trainers.training.fitting import fit
+from trainers.training.fitting import check_trainable, fit
 from trainers.training.run_directory import (
     RunDirectory,
     check_one_graph,
@@ -47,7 +47,7 @@ def run_comparison(comparison: Comparison, output: pathlib.Path, **sources: Any)
         The content of comparison.json; see `evaluate_models`.
 
     Raises:
-        ConfigError: A run in `output` has other settings, or is in use.
+        ConfigError: A run in `output` has other settings, or is in use; or one cannot be trained.
         DataError: The data set is not available, or changed after a run.
         TrainingError: A training diverged.
     """
@@ -58,6 +58,8 @@ def run_comparison(comparison: Comparison, output: pathlib.Path, **sources: Any)
         check_same(config, runs[name])
     graph = catalog.load(comparison.dataset, **sources)
     check_one_graph(runs.values(), graph)
+    for config in wanted.values():
+        check_trainable(config, graph)
     for number, (name, config) in enumerate(wanted.items(), start=1):
         print(f"\n[{number}/{len(wanted)}] {name}", flush=True)
         _train(config, runs[name], sources)

@@ -40,7 +40,7 @@ from trainers.training.run_directory import RunDirectory
 from trainers.training.server_trainer import make_trainer
 from trainers.training.signals import reinstall_handlers
 from trainers.training.strategies import chief_value, make_strategy, ranking_strategy
-from trainers.training.trainer import Trainer
+from trainers.training.trainer import Trainer, check_head_queries
 
 # Takes the settings, the graph and a clock of the seconds since the run began; returns the settings
 # to train with.
@@ -111,6 +111,16 @@ class _Session:
     started: float
 
 
+def check_trainable(config: TrainConfig, graph: Graph) -> None:
+    """Expects that the settings make a model that can be trained, in the memory there is.
+
+    Raises:
+        ConfigError: They do not, or it does not fit.
+    """
+    check_head_queries(config)
+    check_memory(config, graph)
+
+
 @contextlib.contextmanager
 def _begun(
     config: TrainConfig,
@@ -139,7 +149,7 @@ def _begun(
         print("\n".join([*preparation["preparation"]["read"], warnings_text(preparation)]))
     else:
         graph = catalog.load(config.dataset, **sources)
-    check_memory(config, graph)
+    check_trainable(config, graph)
     with contextlib.ExitStack() as held:
         with _explained(run):
             held.enter_context(run.locked())
@@ -149,7 +159,7 @@ def _begun(
         # Not before the folder is known to be writable: choosing takes minutes.
         if choose:
             config = choose(config, graph, lambda: Clock.now() - started)
-            check_memory(config, graph)
+            check_trainable(config, graph)
         with _explained(run):
             graph = run.begin(config, graph)
             if preparation:

@@ -9,6 +9,7 @@ import os
 import pathlib
 import resource
 from collections.abc import Iterator
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -18,7 +19,7 @@ from quatre_tf.errors import ConfigError
 from quatre_tf.model import KGEModel, table_sizes
 from quatre_tf.ranking.counting import QUERY_TILE
 from trainers.training.config import SETTINGS, TrainConfig
-from trainers.training.trainer import model_arguments
+from trainers.training.trainer import model_arguments, naming_model
 
 _GIGABYTE = 1e9
 # Of compiled functions and the allocator's reserve.
@@ -53,8 +54,13 @@ class Estimate:
 
 
 def estimate(config: TrainConfig, graph: Graph) -> Estimate:
-    """Returns what training takes."""
-    sizes = table_sizes(KGEModel, model_arguments(config, graph))
+    """Returns what training takes.
+
+    Raises:
+        ConfigError: The model's own settings do not fit it.
+    """
+    with naming_model(config):
+        sizes = table_sizes(KGEModel, model_arguments(config, graph))
     width, floats = sizes[0] // graph.num_entities, 4.0 * sum(sizes)
     if config.recipe == "paper":
         batch = config.batch_size or len(graph.train) // 100
@@ -88,7 +94,8 @@ def check_memory(config: TrainConfig, graph: Graph) -> None:
     """Expects that training fits into what this process may use.
 
     Raises:
-        ConfigError: It does not; says what it takes, and the largest sizes that fit.
+        ConfigError: It does not; says what it takes, and the largest sizes that fit. Or the model's
+            own settings do not fit it.
     """
     if fits_in_memory(config, graph):
         return
@@ -107,12 +114,22 @@ def check_memory(config: TrainConfig, graph: Graph) -> None:
 
 
 def _largest(name: str, config: TrainConfig, graph: Graph, free: float) -> int:
-    """Returns the largest value of a setting that fits, the others as they are; 0 for none."""
+    """Returns the largest value of a setting that fits, the others as they are; 0 for none.
+
+    Where a model does not have all sizes, it may be less than the largest, but fits.
+    """
+
+    def fits(size: int) -> bool:
+        changes: Any = {name: size}
+        try:
+            return estimate(dataclasses.replace(config, **changes), graph).total <= free
+        except ConfigError:
+            return False
+
     low, high = 0, getattr(config, name)
     while low < high:
         middle = (low + high + 1) // 2
-        changed = dataclasses.replace(config, **{name: middle})
-        low, high = (middle, high) if estimate(changed, graph).total <= free else (low, middle - 1)
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
     return low
 
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 from quatre_tf.data.batches import Batches, TripleBatches
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.negatives import CorruptionMode
-from quatre_tf.data.query_batches import Queries, QueryBatches
+from quatre_tf.data.query_batches import QueryBatches, count_queries
 from quatre_tf.errors import ConfigError
 from quatre_tf.model import KGEModel
 from quatre_tf.objectives.candidate_softmax import candidate_softmax_objective
@@ -72,9 +72,10 @@ class QueryRecipe:
     """
 
     def __init__(self, config: TrainConfig, graph: Graph, num_replicas: int):
-        self._queries, self._seed = Queries(graph), config.seed
+        self._graph, self._seed = graph, config.seed
+        num_queries, num_targets = count_queries(graph)
         # As many as there are, if there are fewer.
-        self._batch_size = min(config.batch_size or _QUERIES_PER_STEP, len(self._queries))
+        self._batch_size = min(config.batch_size or _QUERIES_PER_STEP, num_queries)
         _check_enough(self._batch_size, num_replicas)
         self._options = SoftmaxOptions(
             n3=config.n3,
@@ -95,8 +96,8 @@ class QueryRecipe:
                 ),
             }
             self._objective = functools.partial(sampled_objective, loss=losses[config.recipe])
-        self.steps_per_epoch = config.steps_per_epoch or len(self._queries) // self._batch_size
-        self._targets_per_step = len(self._queries.targets) / len(self._queries) * self._batch_size
+        self.steps_per_epoch = config.steps_per_epoch or num_queries // self._batch_size
+        self._targets_per_step = num_targets / num_queries * self._batch_size
         # Each triple is a target twice, as a tail and as a head.
         self.triples_per_step = self._targets_per_step / 2
         self.description = f"{self._batch_size:,} queries x {candidates} candidates"
@@ -104,7 +105,7 @@ class QueryRecipe:
     def batches(self) -> Batches:
         """Returns the batches of training; each is for all replicas together."""
         return QueryBatches(
-            self._queries,
+            self._graph,
             batch_size=self._batch_size,
             num_candidates=self._num_candidates,
             seed=self._seed,

@@ -1,5 +1,6 @@
 """The inner loop: many steps in one call."""
 
+import contextlib
 import dataclasses
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,8 @@ from quatre_tf.accelerated import kernel
 from quatre_tf.data.batches import Share
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
+from quatre_tf.layers.registry import score_function_class
+from quatre_tf.layers.score_function import ScoreFunction
 from quatre_tf.model import KGEModel
 from quatre_tf.optimizers import SparseAdagrad, SparseAdam, SparseOptimizer
 from quatre_tf.sharded_rows import shards_of, there
@@ -173,17 +176,28 @@ def make_model(config: TrainConfig, graph: Graph) -> KGEModel:
     Raises:
         ConfigError: The model's own settings do not fit it.
     """
+    with naming_model(config):
+        return KGEModel(**model_arguments(config, graph))
+
+
+@contextlib.contextmanager
+def naming_model(config: TrainConfig) -> Iterator[None]:
+    """Makes a ConfigError of what a model has against its own settings."""
     try:
-        model = KGEModel(**model_arguments(config, graph))
+        yield
     except ValueError as error:
         raise ConfigError(f"--model={config.model}: {error}") from error
-    if not model.has_head_queries:
+
+
+def check_head_queries(config: TrainConfig) -> None:
+    """Raises ConfigError for a model that cannot be trained without reciprocal relations."""
+    has_none = score_function_class(config.model).head_queries is ScoreFunction.head_queries
+    if has_none and not config.reciprocal:
         raise ConfigError(
             f"--model={config.model} learns heads through reciprocal relations only. Use "
             "--reciprocal with --recipe=sampled, strong or self_adversarial. Received: "
             f"--recipe={config.recipe} --reciprocal={str(config.reciprocal).lower()}."
         )
-    return model
 
 
 def model_arguments(config: TrainConfig, graph: Graph) -> dict[str, Any]:

@@ -215,6 +215,8 @@ class _Search:
             for name, value in changes.items()
         }
         config = dataclasses.replace(self._best, **changes)
+        if not fits_in_memory(config, self._graph):
+            return False
         started = self._clock()
         try:
             value = self._train(config)

@@ -75,7 +75,9 @@ class Search:
         space = {
             name: setting.search.get(preset.optimizer, setting.search[self.recipe])
             for name, setting in SETTINGS.items()
-            if self.recipe in setting.search and (name not in REGULARIZERS or getattr(preset, name))
+            if self.recipe in setting.search
+            and setting.is_read_by(self.recipe, preset.model)
+            and (name not in REGULARIZERS or getattr(preset, name))
         }
         if self.num_entities and "num_candidates" in space:
             numbers = cast("Choices", space["num_candidates"])

@@ -10,19 +10,20 @@ from typing import Any
 
 from quatre_tf.atomic_files import write_text
 from quatre_tf.data.graph import Graph
-from quatre_tf.errors import TrainingError
+from quatre_tf.errors import ConfigError, TrainingError
 from quatre_tf.ranking.results import METRICS
 from trainers.reporting.rendering import write_csv
 from trainers.reporting.tensorboard.final import write_hparams
 from trainers.reporting.training_log import VALID
 from trainers.training.fitting import train
-from trainers.training.memory import free_memory
+from trainers.training.memory import check_memory, free_memory
 from trainers.training.run_directory import (
     RunDirectory,
     check_one_graph,
     check_same,
     drop_unless_resumable,
 )
+from trainers.training.trainer import check_head_queries
 from trainers.tuning import table as tables
 from trainers.tuning.plan import Search
 from trainers.tuning.study import ask_trials
@@ -67,6 +68,7 @@ def run_search(
         check_same(run.config, run.directory)
     directories = [run.directory for run in runs.values()]
     check_one_graph(directories, graph)
+    check_head_queries(search.base())
     output.mkdir(parents=True, exist_ok=True)
     left = (60.0 * search.budget_minutes or math.inf) - sum(run.seconds for run in runs.values())
     series = _Series(search, graph, output, directories, time.monotonic() + left, sources)
@@ -113,7 +115,7 @@ class _Series:
             run = TrialRun.read(run.path, run.number, run.config)
             figures = {f"valid/{name}": (run.best or {})[name] for name in METRICS if run.best}
             write_hparams(run.directory, run.config, figures)
-        if run.directory.has_run:
+        if run.directory.has_run or run.state == FAILED:
             self._note(run)
         return run.state != UNFINISHED
 
@@ -131,6 +133,10 @@ class _Series:
 
         drop_unless_resumable(run.directory)
         resume = run.directory.has_run
+        try:
+            check_memory(run.config, self.graph)
+        except ConfigError as error:
+            return FAILED, str(error)
         try:
             train(run.config, run.path, resume=resume, on_validation=goes_on, **self.sources)
         except TrainingError as error:

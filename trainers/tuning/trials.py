@@ -27,7 +27,8 @@ class TrialRun:
         path: The run directory.
         config: Its settings.
         state: `"completed"`: trained to its end, or until patience ran out; `"pruned"`: ended by
-            successive halving; `"failed"`: training collapsed; `"unfinished"`: to be resumed.
+            successive halving; `"failed"`: training collapsed, or it does not fit into memory;
+            `"unfinished"`: to be resumed.
         records: Of metrics.jsonl.
     """
 
@@ -83,6 +84,7 @@ class TrialRun:
 
     def end(self, state: str, message: str) -> None:
         """Notes how the run ended, and why; of one that was not completed, weights are removed."""
+        self.path.mkdir(exist_ok=True)
         # A run that is over is never trained again.
         write_text(self.path / _STATE, json.dumps({"state": state, "message": message}) + "\n")
         if state != COMPLETED:

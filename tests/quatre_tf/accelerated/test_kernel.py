@@ -139,6 +139,14 @@ def test_scores_far_from_zero(operation):
     assert np.all(np.isfinite(gradient))
 
 
+def test_score_functions_made_of_rotations_are_not_taken_for_them(use_kernel):
+    class Other(RelationRotations):
+        pass
+
+    assert compiled_operation(ROTATIONS) is not None
+    assert compiled_operation(Other(1, 1)) is None
+
+
 def test_the_same_bits_every_time(rng, operation):
     """Whichever of the threads does which part."""
     model = QuatRE(2000, 5, 32)

@@ -7,6 +7,7 @@ import pickle
 import resource
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from quatre_tf.data.graph import Graph
@@ -80,6 +81,16 @@ def test_missing_or_empty_split():
     for split in SPLITS:
         with pytest.raises(DataError, match=f"The split {split} has no triples"):
             Graph.from_names("g", {**SPLITS, split: [[], [], []]})
+
+
+def test_a_selection_from_a_table_has_its_own_names_only():
+    columns = [["a", "b", "c"], ["r", "s", "s"], ["d", "e", "f"]]
+    encoded = [pa.chunked_array([pa.array(names).dictionary_encode()]) for names in columns]
+    table = pa.table(encoded, names=["head", "relation", "tail"])
+    graph = Graph.from_names("g", dict.fromkeys(("train", "valid", "test"), table.slice(1)))
+    assert graph.entities.names.tolist() == ["b", "c", "e", "f"]
+    assert graph.relations.names.tolist() == ["s"]
+    assert graph.train.tolist() == [[0, 0, 2], [1, 0, 3]]
 
 
 def test_save_and_load(graph, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from quatre_tf.data import graph as module
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.negatives import Corruption
-from quatre_tf.data.query_batches import Queries
+from quatre_tf.data.query_batches import QueryBatches
 from quatre_tf.ranking.sides import RankingSide
 
 SPLITS = {
@@ -60,7 +60,8 @@ def test_first_splits(graph):
 def test_each_index_is_built_once_and_not_before_it_is_used(graph, builds):
     assert builds == []
     for _ in range(2):
-        Queries(graph), Corruption(graph), Corruption(graph, "uniform", "known")
+        QueryBatches(graph, batch_size=1, seed=0)
+        Corruption(graph), Corruption(graph, "uniform", "known")
         for side in ("head", "tail"):
             RankingSide.build(graph, side, ("all", "type_constrained", "train_type_constrained"))
     # 4 triples of train, 8 of all splits.

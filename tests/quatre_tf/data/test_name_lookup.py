@@ -39,6 +39,11 @@ def test_what_is_meant(lookup, given, name):
     assert lookup.name(given) == name
 
 
+def test_spaces_of_names_count_once():
+    lookup = NameLookup(Vocabulary(["New  York", " Egypt"]))
+    assert [lookup.name(given) for given in ("new york", "egypt")] == ["New  York", " Egypt"]
+
+
 def test_a_label_of_several_lists_their_names(lookup):
     message = (
         r"Expected one entity, received 'springfield', which may be any of 2: "

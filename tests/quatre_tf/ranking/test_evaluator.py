@@ -10,7 +10,7 @@ from quatre_tf import QuatRE
 from quatre_tf.data.candidate_sets import CANDIDATE_SETS
 from quatre_tf.data.graph import Graph
 from quatre_tf.data.vocabulary import Vocabulary
-from quatre_tf.errors import TrainingError
+from quatre_tf.errors import DataError, TrainingError
 from quatre_tf.ranking.evaluator import Evaluator
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 
@@ -104,6 +104,12 @@ def test_figures_by_hand():
 def test_scores_that_are_not_finite_are_refused(value):
     with pytest.raises(TrainingError, match="NaN or infinite, so it has no ranks"):
         Evaluator(small_graph()).rank(small_model(e=value), "test")
+
+
+def test_a_split_without_triples_is_refused():
+    graph = dataclasses.replace(small_graph(), test=np.empty([0, 3], np.int32))
+    with pytest.raises(DataError, match=f"The test split of {graph.name} has no triples to rank"):
+        Evaluator(graph).evaluate(small_model(), "test")
 
 
 @pytest.mark.parametrize("number", [0.0, 2.0])

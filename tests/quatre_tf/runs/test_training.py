@@ -36,6 +36,15 @@ def test_the_message_of_a_program_that_fails():
         run_program("describe", {"dataset": "contries"})
 
 
+def test_a_message_with_an_error_in_it_is_kept_whole(tmp_path):
+    pytest.importorskip("pyoxigraph")
+    path = tmp_path / "x.nt"
+    path.write_text("<a:s> <a:p> <a:o> .\n<a:s> <a:p> .\n", encoding="utf-8")
+    message = rf"^`quatre describe` ended with exit code 1: {path}:2: expected .* an error: "
+    with pytest.raises(DataError, match=message):
+        run_program("describe", {"dataset": path})
+
+
 @pytest.fixture
 def flags(monkeypatch):
     """The flags that `fit` would be started with."""

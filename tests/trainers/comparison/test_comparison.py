@@ -154,6 +154,12 @@ def test_another_budget_is_refused_before_any_training(plan, output, calls):
     assert calls == []
 
 
+def test_a_model_that_cannot_be_trained_is_refused_before_any_training(plan, tmp_path, calls):
+    with pytest.raises(ConfigError, match="--model=conve learns heads through reciprocal"):
+        run_comparison(dataclasses.replace(plan, models=("quatre", "conve")), tmp_path)
+    assert calls == []
+
+
 def test_data_set_that_changed_between_runs(plan, output):
     shutil.rmtree(output / "quate-seed5" / "graph")
     catalog.load("countries").save(output / "quate-seed5" / "graph")

@@ -60,6 +60,17 @@ def test_runs_score_as_the_tables(case, settings, save, family, tmp_path, rng):
         assert answer.score == pytest.approx(wanted, rel=1e-4, abs=1e-4)
 
 
+def test_models_that_train_with_reciprocal_relations_only(save, family, tmp_path, rng):
+    """Without them, every entity makes a query where heads are asked for."""
+    model = KGEModel(24, 3, 12, "conve")
+    path = save(**{name: rng.normal(0, 0.3, t.shape) for name, t in model.tables().items()})
+    import_embeddings(path, str(family), tmp_path / "run", {"model": "conve"})
+    trained = load_run(tmp_path / "run")
+    answers = trained.predict(relation="child_of", tail="p3", top_k=99)
+    triples = [(answer.entity, "child_of", "p3") for answer in answers]
+    np.testing.assert_allclose(trained.score(triples), [a.score for a in answers], rtol=1e-3)
+
+
 def test_names_in_files(save, family, tmp_path, rng):
     case = CASES[0][0]
     np.savez(tmp_path / "tables.npz", **tables_of(rng, case))

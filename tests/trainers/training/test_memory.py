@@ -48,6 +48,27 @@ def test_the_largest_size_that_fits_is_said(graph, monkeypatch, settings):
             memory.check_memory(dataclasses.replace(config, **{name: int(size) + 1}), graph)
 
 
+@pytest.mark.parametrize(
+    "settings", [{"model": "transe", "norm": "el2"}, {"model": "conve", "embedding_dim": 7}]
+)
+def test_settings_that_do_not_fit_the_model(settings, tmp_path):
+    config = TrainConfig("countries", "sampled", reciprocal=True, **settings)
+    with pytest.raises(ConfigError, match=f"^--model={settings['model']}: `"):
+        train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_sizes_that_a_model_does_not_have_are_not_offered(graph, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 0.5 * GIGABYTE)
+    config = TrainConfig(
+        "countries", "sampled", model="conve", reciprocal=True, embedding_dim=60000
+    )
+    with pytest.raises(ConfigError, match="Training takes") as caught:
+        memory.check_memory(config, graph)
+    for name, size in re.findall(r"--(\w+)=(\d+)", str(caught.value)):
+        memory.check_memory(dataclasses.replace(config, **{name: int(size)}), graph)
+
+
 def test_tables_and_accumulators(graph):
     """685 entities of 4 floats a component, and 5 relations in three tables."""
     found = memory.estimate(TrainConfig("countries", embedding_dim=100), graph)

@@ -182,6 +182,13 @@ def test_no_regularizer_may_be_best_for_distances(search):
     assert len(set(trials)) == len(trials)
 
 
+def test_what_does_not_fit_into_memory_is_not_tried(search, monkeypatch):
+    monkeypatch.setattr(choosing, "fits_in_memory", lambda config, _: config.batch_size != 250)
+    chosen, trials, _ = search()
+    assert chosen.batch_size == 0
+    assert {config.batch_size for config in trials} == {0}
+
+
 def test_collapsed_trainings_are_not_chosen(search):
     def collapse(config):
         if config.learning_rate > 0.1:

@@ -15,6 +15,7 @@ from trainers.commands import command_of
 from trainers.training.run_directory import RunDirectory
 from trainers.tuning import search as tuning
 from trainers.tuning.plan import Search
+from trainers.tuning.study import ask_trials
 from trainers.tuning.table import search_text
 
 run_search = functools.partial(tuning.run_search, data_dir=None)
@@ -176,6 +177,23 @@ def test_failed_trial_is_noted_and_the_search_goes_on(search, training, tmp_path
     training.calls.clear()
     assert run_search(search, training.graph, tmp_path) == results
     assert training.calls == []
+
+
+def test_trials_that_do_not_fit_into_memory_fail(search, training, tmp_path, monkeypatch):
+    second = search.config(ask_trials(search)[1].point, 5)
+
+    def check(config, _graph):
+        if config == second:
+            raise ConfigError("Training takes about 99 GB.")
+
+    monkeypatch.setattr(tuning, "check_memory", check)
+    results = run_search(search, training.graph, tmp_path)
+    (failed,) = (r for r in results if r.state == "failed")
+    assert failed.path.name == "trial-002-seed5"
+    note = json.loads((failed.path / "trial.json").read_text())
+    assert note == {"state": "failed", "message": "Training takes about 99 GB."}
+    assert failed.path.name not in [name for name, _ in training.calls]
+    assert len(read_csv(tmp_path)) == len(results)
 
 
 def test_budget_stops_new_trials_and_keeps_a_share_for_the_finalists(search, training, tmp_path):

@@ -57,6 +57,15 @@ def test_adam_has_learning_rates_of_its_own():
     assert search.space.keys() == Search("umls", "strong").space.keys()
 
 
+def test_only_settings_that_the_model_reads_vary():
+    with_relations, without = (
+        Search("umls", "sampled"),
+        Search("umls", "sampled", {"model": "transe"}),
+    )
+    assert with_relations.space.keys() - without.space.keys() == {"relation_prediction"}
+    assert "num_candidates" in without.space
+
+
 @pytest.mark.parametrize(
     ("num_entities", "numbers"),
     [(0, (2048, 4096, 8192)), (40_000, (2048, 4096, 8192)), (3000, (2048, 4096)), (2048, None)],
