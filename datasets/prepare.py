@@ -44,7 +44,7 @@ _SPLIT = flags.DEFINE_enum(
 )
 _VALID_SHARE = flags.DEFINE_float("valid_share", 0.1, "Share of the triples for validation.")
 _TEST_SHARE = flags.DEFINE_float("test_share", 0.1, "Share of the triples for the test split.")
-_SEED = flags.DEFINE_integer("seed", 1, "Seed of the split.")
+_SEED = flags.DEFINE_integer("seed", 1, "Seed of the split.", 0)
 _OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace a data set prepared earlier.")
 for _name in ("input", "labels", "delimiter", "columns", "header", "strip", "keep_literals"):
     place_in_help(_name, "input", is_basic=_name != "keep_literals")

@@ -313,8 +313,8 @@ class KGEModel(keras.Model):
         }
 
 
-def table_sizes(model_class: type[KGEModel], config: Mapping[str, Any]) -> list[int]:
-    """Returns the numbers of floats of a model's tables without making them, the entities' first.
+def without_tables(model_class: type[KGEModel], config: Mapping[str, Any]) -> KGEModel:
+    """Returns a model that has no tables.
 
     Args:
         model_class: Its class.
@@ -324,7 +324,11 @@ def table_sizes(model_class: type[KGEModel], config: Mapping[str, Any]) -> list[
         ValueError: As for the constructor.
     """
     unbuilt: Any = type("Unbuilt", (model_class,), {"build": lambda self, input_shape=None: None})
-    model = unbuilt.from_config(dict(config))
+    return unbuilt.from_config(dict(config))
+
+
+def table_sizes(model: KGEModel) -> list[int]:
+    """Returns the floats of each table that a model has or would have, the entities' first."""
     function = model.score_function
     rows = dict.fromkeys(function.relation_tables(), function.num_relations)
     sizes = {

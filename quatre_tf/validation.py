@@ -43,13 +43,13 @@ def check_choice(name: str, value: T, choices: Sequence[T]) -> T:
 def check_table_dtype(policy: Any) -> None:
     """Raises ValueError unless a Keras dtype policy keeps tables in float32, as ranking reads them.
 
-    In less, small steps of the optimizer would round to nothing, and scores would have made-up
-    ties.
+    With fewer bits, small steps of the optimizer would round to nothing, and scores would have
+    made-up ties.
     """
     if policy.variable_dtype != "float32":
         raise ValueError(
-            "The dtype policy must keep tables in float32; use 'mixed_bfloat16' to round outputs. "
-            f"{describe('dtype', policy.name)}"
+            "The dtype policy must keep tables in float32, as 'float32' does, and 'mixed_bfloat16' "
+            f"(rounds outputs). {describe('dtype', policy.name)}"
         )
 
 

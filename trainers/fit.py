@@ -135,13 +135,13 @@ def _resolve(given: dict[str, Any], is_chosen: bool) -> tuple[pathlib.Path, conf
                 )
         config = presets.resolve(dataset, recipe, given)
         presets.check_lengths(config, given)
-        if "num_replicas" in given and config.strategy != "mirrored":
-            raise ConfigError(
-                "--num_replicas is for --strategy=mirrored. Leave it out. Received: "
-                f"--strategy={config.strategy}."
-            )
         if note := presets.replacement_note(dataset, recipe, given):
             sys.stderr.write(f"{note}\n")
+    if "num_replicas" in given and config.strategy != "mirrored":
+        raise ConfigError(
+            "--num_replicas is for --strategy=mirrored. Add that, or leave it out. Received: "
+            f"--strategy={config.strategy}."
+        )
     name = pathlib.Path(config.dataset).stem
     default = f"runs/{name}-{config.recipe}-{time.strftime('%Y%m%d-%H%M%S')}"
     return user_path(_RUN_DIR.value or default), config

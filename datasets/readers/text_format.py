@@ -95,7 +95,7 @@ def detect(data: bytes, origin: str, roles: Mapping[str, str], given: Format = U
             f"Expected one ASCII character (but a quote or line break) or {names} for a delimiter,"
             f" received {delimiter!r}."
         )
-    first = tuple(field.strip() for field in next(_rows(sample, delimiter)))
+    first = tuple(field.strip() for field in next(_rows(sample, delimiter), []))
     found = _header_places(first, roles)
     header = given.header if given.header is not None else found is not None
     if given.columns is None:
@@ -126,8 +126,8 @@ def _most_regular(sample: str, minimum: int, origin: str) -> str:
     best, regularity = "", 0.5
     for delimiter in DELIMITERS.values():
         widths = [len(row) for row in itertools.islice(_rows(sample, delimiter), _SAMPLE_ROWS)]
-        usual = max(set(widths), key=widths.count)
-        share = widths.count(usual) / len(widths)
+        usual = max(set(widths), key=widths.count, default=0)
+        share = widths.count(usual) / max(len(widths), 1)
         if usual >= minimum and share > regularity:
             best, regularity = delimiter, share
     if not best:
@@ -151,7 +151,8 @@ def numbered_rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Yields the number of the line where a row begins, and its fields; `strict` as in `csv`.
 
-    Empty rows are left out; a spreadsheet exports them as delimiters alone, but not as TABs.
+    Leaves out empty rows and, unless the delimiter is TAB, rows of delimiters alone, which
+    spreadsheets export.
     """
     lines = io.StringIO(text, newline="")
     if delimiter == "\t":

@@ -85,7 +85,8 @@ def _encoded(column: pa.ChunkedArray | Sequence[str]) -> pa.DictionaryArray:
     if isinstance(column, pa.ChunkedArray) and pa.types.is_dictionary(column.type):
         encoded = column.unify_dictionaries().combine_chunks()
         # A selection from a table keeps the names of all its rows.
-        if len(pc.unique(encoded.indices)) == len(encoded.dictionary):
+        used = encoded.indices.drop_null().unique()
+        if len(used) == len(encoded.dictionary) and not encoded.null_count:
             names = encoded.dictionary.cast(pa.large_string())
             return pa.DictionaryArray.from_arrays(encoded.indices, names)
     return as_strings(column).dictionary_encode()

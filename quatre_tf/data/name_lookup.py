@@ -15,8 +15,8 @@ _MAX_LISTED = 5
 class NameLookup:
     """Finds the entity or relation that is meant.
 
-    The first of these that fits decides: the name; a label; a name or a label, whatever
-    the case and the accents.
+    The first of these that fits decides: the name; a label; a name or a label, whatever the case,
+    the accents and repeated spaces.
 
     Args:
         vocabulary: The names.
@@ -38,6 +38,8 @@ class NameLookup:
         if given in self._names:
             return given
         label = _squeezed(given)
+        if label in self._names:
+            return label
         found = self._by_label.get(label) or self._by_folded.get(folded([label])[0].as_py())
         if not found:
             raise UnknownNameError(given, self._vocabulary.kind, self._suggestions(given))
@@ -93,8 +95,9 @@ class NameLookup:
     def _by_folded(self) -> dict[str, list[str]]:
         found: dict[str, dict[str, None]] = defaultdict(dict)
         names = self._vocabulary.names
-        labels = [self._labels.get(name, _squeezed(name)) for name in names]
-        for texts in ([_squeezed(name) for name in names], labels):
+        squeezed = [_squeezed(name) for name in names]
+        labels = [self._labels.get(*pair) for pair in zip(names, squeezed, strict=True)]
+        for texts in (squeezed, labels):
             for name, text in zip(names, folded(texts).to_pylist(), strict=True):
                 found[text][name] = None
         return {text: list(names) for text, names in found.items()}

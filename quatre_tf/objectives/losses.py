@@ -37,4 +37,6 @@ class LogisticLoss(keras.losses.Loss):
 
     def call(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tf.Tensor:
         """Returns the losses `[batch]` of scores `y_pred`; labels are `[batch]` or `[batch, 1]`."""
-        return logistic_loss(y_pred, tf.reshape(y_true, tf.shape(y_pred)))
+        if len(y_true.shape) == len(y_pred.shape) + 1:
+            y_true = tf.squeeze(y_true, axis=-1)
+        return logistic_loss(y_pred, y_true)

@@ -50,6 +50,7 @@ class Evaluator:
         """Returns the metrics of `rank`, by candidate set and side.
 
         Raises:
+            DataError: As `rank`.
             TrainingError: As `rank`.
         """
         return self.summarize(self.rank(model, split, max_triples))

@@ -12,7 +12,7 @@ import keras
 
 from quatre_tf.errors import DataError
 from quatre_tf.layers.embedding import without_initial_values
-from quatre_tf.model import KGEModel, table_sizes
+from quatre_tf.model import KGEModel, table_sizes, without_tables
 from quatre_tf.paths import BEST_MODEL, CALIBRATION
 
 _WEIGHTS = "model.weights.h5"
@@ -134,7 +134,7 @@ def _check_sizes(path: pathlib.Path, config: dict[str, Any], archive: zipfile.Zi
         if sum(item.nbytes for item in stored) > archive.getinfo(member.name).file_size:
             raise ValueError("Its weights unpack to more than their size.")
         found = collections.Counter(item.size for item in stored)
-    expected = collections.Counter(table_sizes(model_class, config["config"]))
+    expected = collections.Counter(table_sizes(without_tables(model_class, config["config"])))
     if expected - found:
         raise ValueError(
             f"Its settings describe weights of {_listed(expected)} floats, but it holds weights of "

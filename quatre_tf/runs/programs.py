@@ -57,5 +57,6 @@ def run_program(
             raise
     if process.returncode:
         _, _, message = "\n".join(["", *lines]).rpartition("\nerror: ")
+        message = message.removeprefix("\n")
         raise DataError(f"`quatre {name}` ended with exit code {process.returncode}: {message}")
     return lines

@@ -46,6 +46,8 @@ def plain_columns(data, layout, strip):
     text = io.StringIO(data.decode("utf-8", errors="replace").lstrip("\ufeff"), newline="")
     quoting = csv.QUOTE_NONE if layout.delimiter == "\t" else csv.QUOTE_MINIMAL
     read = [row for row in csv.reader(text, delimiter=layout.delimiter, quoting=quoting) if row]
+    if layout.delimiter != "\t":
+        read = [row for row in read if any(map(str.strip, row))]
     found = []
     for row in read[int(layout.header) :]:
         is_header = layout.header and tuple(map(str.strip, row)) == layout.first
@@ -62,6 +64,9 @@ def plain_columns(data, layout, strip):
 @given(data=mutated(texts()) | st.binary(max_size=40), known=formats())
 @example(data=b'a\ta\t";"""\na\ta\ta\n";"""\t";"""\n', known=Format())
 @example(data=b"\nhead,relation,tail\na,r,b\n", known=Format())
+@example(data=b",,\nhead,relation,tail\na,r,b\n", known=Format())
+@example(data=b",,\n,,\n", known=Format())
+@example(data=b" \n", known=Format(",", ["1", "2", "3"], True))
 @example(data="a,\u00a0,b\nc,r,d\n".encode(), known=Format(strip=True))
 @example(data=b"head\tead\trelation\t\x80tail\n", known=Format("\t", ["1", "2", "3"], False))
 def test_delimited_text(data, known, tmp_path):

@@ -74,9 +74,10 @@ def test_adam_accumulates_gradients(rng):
     accumulating, plain = variable(rng), keras.Variable(tf.zeros(SHAPE))
     plain.assign(accumulating)
     gradients = rng.normal(size=(2, *SHAPE)).astype(np.float32)
+    sparse = tf.IndexedSlices(gradients[1], tf.range(SHAPE[0]), tf.constant(SHAPE))
     optimizer = SparseAdam(0.1, gradient_accumulation_steps=2)
-    for gradient in gradients:
-        optimizer.apply([tf.constant(gradient)], [accumulating])
+    for gradient in (tf.constant(gradients[0]), sparse):
+        optimizer.apply([gradient], [accumulating])
     SparseAdam(0.1).apply([tf.constant(gradients.mean(axis=0))], [plain])
     np.testing.assert_allclose(accumulating.numpy(), plain.numpy(), rtol=1e-5)
 

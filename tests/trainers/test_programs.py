@@ -73,6 +73,10 @@ def test_recipe_and_budget_that_are_not_given(arguments, recipe, minutes, note):
         (["--model=hole"], "value should be one of <quatre|quate|quatre_head|quatre_tail|"),
         (["--datset=wn18rr"], "Unknown command line flag 'datset'. Did you mean: dataset ?"),
         (["--dataset=countries", "--epochs=0"], "error: --epochs must be at least 1. Received: 0."),
+        (
+            ["--dataset=umls", "--auto", "--num_replicas=4"],
+            "error: --num_replicas is for --strategy",
+        ),
         (["--dataset=wn18r"], "error: Unknown dataset 'wn18r'. Did you mean 'wn18rr'"),
         (["--resume"], "error: --resume needs --run_dir"),
         (["--resume", "--auto"], "error: --auto is for a new run"),

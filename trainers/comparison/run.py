@@ -58,8 +58,9 @@ def run_comparison(comparison: Comparison, output: pathlib.Path, **sources: Any)
         check_same(config, runs[name])
     graph = catalog.load(comparison.dataset, **sources)
     check_one_graph(runs.values(), graph)
-    for config in wanted.values():
-        check_trainable(config, graph)
+    for name, config in wanted.items():
+        if not runs[name].test_metrics_file.exists():
+            check_trainable(config, graph)
     for number, (name, config) in enumerate(wanted.items(), start=1):
         print(f"\n[{number}/{len(wanted)}] {name}", flush=True)
         _train(config, runs[name], sources)

@@ -40,7 +40,7 @@ from trainers.training.run_directory import RunDirectory
 from trainers.training.server_trainer import make_trainer
 from trainers.training.signals import reinstall_handlers
 from trainers.training.strategies import chief_value, make_strategy, ranking_strategy
-from trainers.training.trainer import Trainer, check_head_queries
+from trainers.training.trainer import Trainer, check_model
 
 # Takes the settings, the graph and a clock of the seconds since the run began; returns the settings
 # to train with.
@@ -117,7 +117,7 @@ def check_trainable(config: TrainConfig, graph: Graph) -> None:
     Raises:
         ConfigError: They do not, or it does not fit.
     """
-    check_head_queries(config)
+    check_model(config, graph)
     check_memory(config, graph)
 
 

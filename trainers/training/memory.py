@@ -16,10 +16,10 @@ import tensorflow as tf
 
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
-from quatre_tf.model import KGEModel, table_sizes
+from quatre_tf.model import table_sizes
 from quatre_tf.ranking.counting import QUERY_TILE
 from trainers.training.config import SETTINGS, TrainConfig
-from trainers.training.trainer import model_arguments, naming_model
+from trainers.training.trainer import outline
 
 _GIGABYTE = 1e9
 # Of compiled functions and the allocator's reserve.
@@ -59,8 +59,7 @@ def estimate(config: TrainConfig, graph: Graph) -> Estimate:
     Raises:
         ConfigError: The model's own settings do not fit it.
     """
-    with naming_model(config):
-        sizes = table_sizes(KGEModel, model_arguments(config, graph))
+    sizes = table_sizes(outline(config, graph))
     width, floats = sizes[0] // graph.num_entities, 4.0 * sum(sizes)
     if config.recipe == "paper":
         batch = config.batch_size or len(graph.train) // 100

@@ -13,9 +13,7 @@ from quatre_tf.accelerated import kernel
 from quatre_tf.data.batches import Share
 from quatre_tf.data.graph import Graph
 from quatre_tf.errors import ConfigError
-from quatre_tf.layers.registry import score_function_class
-from quatre_tf.layers.score_function import ScoreFunction
-from quatre_tf.model import KGEModel
+from quatre_tf.model import KGEModel, without_tables
 from quatre_tf.optimizers import SparseAdagrad, SparseAdam, SparseOptimizer
 from quatre_tf.sharded_rows import shards_of, there
 from trainers.training.config import TrainConfig
@@ -176,23 +174,32 @@ def make_model(config: TrainConfig, graph: Graph) -> KGEModel:
     Raises:
         ConfigError: The model's own settings do not fit it.
     """
-    with naming_model(config):
-        return KGEModel(**model_arguments(config, graph))
+    with _refusing(config):
+        return KGEModel(**_model_arguments(config, graph))
+
+
+def outline(config: TrainConfig, graph: Graph) -> KGEModel:
+    """Returns the model that the settings describe, without tables.
+
+    Raises:
+        ConfigError: As for `make_model`.
+    """
+    with _refusing(config):
+        return without_tables(KGEModel, _model_arguments(config, graph))
 
 
 @contextlib.contextmanager
-def naming_model(config: TrainConfig) -> Iterator[None]:
-    """Makes a ConfigError of what a model has against its own settings."""
+def _refusing(config: TrainConfig) -> Iterator[None]:
+    """Names the model in the error about settings that it refuses."""
     try:
         yield
     except ValueError as error:
         raise ConfigError(f"--model={config.model}: {error}") from error
 
 
-def check_head_queries(config: TrainConfig) -> None:
-    """Raises ConfigError for a model that cannot be trained without reciprocal relations."""
-    has_none = score_function_class(config.model).head_queries is ScoreFunction.head_queries
-    if has_none and not config.reciprocal:
+def check_model(config: TrainConfig, graph: Graph) -> None:
+    """Raises ConfigError if a model refuses its settings, or cannot learn heads with them."""
+    if not outline(config, graph).has_head_queries:
         raise ConfigError(
             f"--model={config.model} learns heads through reciprocal relations only. Use "
             "--reciprocal with --recipe=sampled, strong or self_adversarial. Received: "
@@ -200,7 +207,7 @@ def check_head_queries(config: TrainConfig) -> None:
         )
 
 
-def model_arguments(config: TrainConfig, graph: Graph) -> dict[str, Any]:
+def _model_arguments(config: TrainConfig, graph: Graph) -> dict[str, Any]:
     """Returns the arguments of `KGEModel` that the settings stand for."""
     initializer: Any = "glorot_uniform"
     if config.init_scale:

@@ -147,7 +147,10 @@ class _Search:
                 break
         self._try(batch_size=250)
         if self._may_be_strong and self._best.recipe == "sampled":
-            self._try(recipe="strong")
+            # The others take no more than the defaults, for which there is memory.
+            strong = dataclasses.replace(self._best, recipe="strong")
+            if fits_in_memory(strong, self._graph):
+                self._try(recipe="strong")
 
     def run_config(self) -> TrainConfig:
         """Returns the best settings, with the size and length that there is time for.
@@ -215,8 +218,6 @@ class _Search:
             for name, value in changes.items()
         }
         config = dataclasses.replace(self._best, **changes)
-        if not fits_in_memory(config, self._graph):
-            return False
         started = self._clock()
         try:
             value = self._train(config)

@@ -10,20 +10,20 @@ from typing import Any
 
 from quatre_tf.atomic_files import write_text
 from quatre_tf.data.graph import Graph
-from quatre_tf.errors import ConfigError, TrainingError
+from quatre_tf.errors import TrainingError
 from quatre_tf.ranking.results import METRICS
 from trainers.reporting.rendering import write_csv
 from trainers.reporting.tensorboard.final import write_hparams
 from trainers.reporting.training_log import VALID
 from trainers.training.fitting import train
-from trainers.training.memory import check_memory, free_memory
+from trainers.training.memory import fits_in_memory, free_memory
 from trainers.training.run_directory import (
     RunDirectory,
     check_one_graph,
     check_same,
     drop_unless_resumable,
 )
-from trainers.training.trainer import check_head_queries
+from trainers.training.trainer import check_model
 from trainers.tuning import table as tables
 from trainers.tuning.plan import Search
 from trainers.tuning.study import ask_trials
@@ -51,7 +51,8 @@ def run_search(
         All runs, in the order they were trained.
 
     Raises:
-        ConfigError: A run in `output` has other settings, or is in use.
+        ConfigError: A run in `output` has other settings, or is in use; or the model refuses the
+            settings.
         DataError: The data set is not available, or changed after a run.
     """
     trials = ask_trials(search)
@@ -68,7 +69,7 @@ def run_search(
         check_same(run.config, run.directory)
     directories = [run.directory for run in runs.values()]
     check_one_graph(directories, graph)
-    check_head_queries(search.base())
+    check_model(search.base(), graph)
     output.mkdir(parents=True, exist_ok=True)
     left = (60.0 * search.budget_minutes or math.inf) - sum(run.seconds for run in runs.values())
     series = _Series(search, graph, output, directories, time.monotonic() + left, sources)
@@ -133,10 +134,8 @@ class _Series:
 
         drop_unless_resumable(run.directory)
         resume = run.directory.has_run
-        try:
-            check_memory(run.config, self.graph)
-        except ConfigError as error:
-            return FAILED, str(error)
+        if not resume and not fits_in_memory(run.config, self.graph):
+            return FAILED, "It does not fit into memory."
         try:
             train(run.config, run.path, resume=resume, on_validation=goes_on, **self.sources)
         except TrainingError as error:

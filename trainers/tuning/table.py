@@ -106,7 +106,10 @@ def _seeds_text(summary: dict[str, Any], best_by: str) -> str:
 
 def _winner_text(summary: dict[str, Any]) -> str:
     if not summary["configurations"]:
-        return "No trial was completed. The same command with a larger budget continues."
+        return (
+            "No trial was completed. The same command with a larger budget continues those that "
+            "did not fail."
+        )
     winner = summary["configurations"][0]
     return (
         f"Best: trial-{winner['trial']:03d}, validation mean {winner['mean']:.4f}\n"

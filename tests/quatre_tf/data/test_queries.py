@@ -86,6 +86,27 @@ def test_candidates_are_distinct_and_hits_are_the_answers_among_them(synthetic_g
     assert drawn == set(range(synthetic_graph.num_entities))
 
 
+def test_no_sample_of_candidates_and_no_order_comes_again(synthetic_graph):
+    """`index_shuffle` alone repeats itself after 256 seeds."""
+    found = []
+    for seed in (1, 257):
+        batches = QueryBatches(synthetic_graph, batch_size=9, num_candidates=5, seed=seed)
+        found += list(batches.dataset().take(400).as_numpy_iterator())
+    for key in ("candidates", "entities"):
+        distinct = {tuple(batch[key].tolist()) for batch in found}
+        assert len(distinct) > 0.9 * len(found)
+
+
+def test_all_entities_are_candidates_equally_often(synthetic_graph):
+    batches = QueryBatches(synthetic_graph, batch_size=1, num_candidates=5, seed=1)
+    drawn = [batch["candidates"] for batch in batches.dataset().take(2000).as_numpy_iterator()]
+    counts = np.bincount(np.concatenate(drawn), minlength=synthetic_graph.num_entities)
+    expected = 2000 * 5 / synthetic_graph.num_entities
+    # Of a binomial distribution.
+    deviation = np.sqrt(expected * (1 - 5 / synthetic_graph.num_entities))
+    assert np.abs(counts - expected).max() < 4.5 * deviation
+
+
 def test_candidates_are_drawn_apart_from_the_order_of_the_queries():
     """With as many entities as queries, the same seed would draw the ids of both alike."""
     heads, tails = [f"head {i}" for i in range(12, 32)], [f"tail {i}" for i in range(12, 32)]

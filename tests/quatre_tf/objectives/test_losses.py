@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from quatre_tf.objectives import losses
@@ -16,6 +17,8 @@ def test_labels_may_be_a_column():
     loss = losses.LogisticLoss()
     scores, labels = tf.constant([2.0, -1.0, 0.0]), tf.constant([1, -1, 1])
     assert loss(labels[:, tf.newaxis], scores) == loss(labels, scores)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        loss(tf.ones([2, 3]), tf.ones([3, 2]))
 
 
 def test_logistic_loss_does_not_overflow():

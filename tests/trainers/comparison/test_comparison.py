@@ -154,6 +154,12 @@ def test_another_budget_is_refused_before_any_training(plan, output, calls):
     assert calls == []
 
 
+def test_finished_runs_need_no_memory_to_train(plan, output, calls, monkeypatch):
+    monkeypatch.setattr("trainers.training.memory.available", lambda: 0.0)
+    run_comparison(plan, output)
+    assert calls == []
+
+
 def test_a_model_that_cannot_be_trained_is_refused_before_any_training(plan, tmp_path, calls):
     with pytest.raises(ConfigError, match="--model=conve learns heads through reciprocal"):
         run_comparison(dataclasses.replace(plan, models=("quatre", "conve")), tmp_path)

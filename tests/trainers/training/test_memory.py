@@ -65,7 +65,9 @@ def test_sizes_that_a_model_does_not_have_are_not_offered(graph, monkeypatch):
     )
     with pytest.raises(ConfigError, match="Training takes") as caught:
         memory.check_memory(config, graph)
-    for name, size in re.findall(r"--(\w+)=(\d+)", str(caught.value)):
+    offers = dict(re.findall(r"--(\w+)=(\d+)", str(caught.value)))
+    assert "embedding_dim" in offers
+    for name, size in offers.items():
         memory.check_memory(dataclasses.replace(config, **{name: int(size)}), graph)
 
 

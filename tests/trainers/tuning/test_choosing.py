@@ -11,7 +11,7 @@ from datasets import catalog
 from quatre_tf.errors import DataError, TrainingError
 from tests import commands
 from tests.trainers.training.misfortunes import export_little
-from tests.trainers.training.wiring import eagerly
+from tests.trainers.training.wiring import eagerly, random_graph
 from trainers.training import presets
 from trainers.training.config import TrainConfig
 from trainers.training.fitting import fit
@@ -182,11 +182,14 @@ def test_no_regularizer_may_be_best_for_distances(search):
     assert len(set(trials)) == len(trials)
 
 
-def test_what_does_not_fit_into_memory_is_not_tried(search, monkeypatch):
-    monkeypatch.setattr(choosing, "fits_in_memory", lambda config, _: config.batch_size != 250)
-    chosen, trials, _ = search()
-    assert chosen.batch_size == 0
-    assert {config.batch_size for config in trials} == {0}
+@pytest.mark.parametrize("fits", [True, False])
+def test_all_entities_are_candidates_if_they_fit_into_memory(monkeypatch, fits):
+    tried = []
+    monkeypatch.setattr(choosing, "fits_in_memory", lambda config, _: fits)
+    monkeypatch.setattr(choosing._Search, "_try", lambda _, **changes: tried.append(changes))
+    search = choosing._Search(set(), DEFAULTS, random_graph(5000, 2, 100), lambda: 0.0)
+    search._try_short()
+    assert ({"recipe": "strong"} in tried) == fits
 
 
 def test_collapsed_trainings_are_not_chosen(search):

@@ -181,19 +181,33 @@ def test_failed_trial_is_noted_and_the_search_goes_on(search, training, tmp_path
 
 def test_trials_that_do_not_fit_into_memory_fail(search, training, tmp_path, monkeypatch):
     second = search.config(ask_trials(search)[1].point, 5)
-
-    def check(config, _graph):
-        if config == second:
-            raise ConfigError("Training takes about 99 GB.")
-
-    monkeypatch.setattr(tuning, "check_memory", check)
+    monkeypatch.setattr(tuning, "fits_in_memory", lambda config, _: config != second)
     results = run_search(search, training.graph, tmp_path)
     (failed,) = (r for r in results if r.state == "failed")
     assert failed.path.name == "trial-002-seed5"
     note = json.loads((failed.path / "trial.json").read_text())
-    assert note == {"state": "failed", "message": "Training takes about 99 GB."}
+    assert note == {"state": "failed", "message": "It does not fit into memory."}
     assert failed.path.name not in [name for name, _ in training.calls]
     assert len(read_csv(tmp_path)) == len(results)
+
+
+def test_a_trial_that_has_begun_is_not_given_up_for_lack_of_memory(
+    search, training, tmp_path, monkeypatch
+):
+    training.interrupted = ("trial-002-seed5", 2)
+    with pytest.raises(KeyboardInterrupt):
+        run_search(search, training.graph, tmp_path)
+    monkeypatch.setattr(tuning, "fits_in_memory", lambda *_: False)
+    results = run_search(search, training.graph, tmp_path)
+    assert ("trial-002-seed5", True) in training.calls
+    assert "failed" not in [r.state for r in results if r.path.name == "trial-002-seed5"]
+
+
+def test_settings_that_the_model_refuses_end_the_search(search, training, tmp_path):
+    wrong = dataclasses.replace(search, settings={**SETTINGS, "model": "conve", "embedding_dim": 7})
+    with pytest.raises(ConfigError, match="--model=conve: `embedding_dim`"):
+        run_search(wrong, training.graph, tmp_path)
+    assert not any(tmp_path.iterdir())
 
 
 def test_budget_stops_new_trials_and_keeps_a_share_for_the_finalists(search, training, tmp_path):
