@@ -39,6 +39,10 @@ def main() -> None:
         facts = describe(graph, _preparation(dataset, graph))
     source = _source(BENCHMARKS[dataset]) if dataset in BENCHMARKS else {}
     as_json = json.dumps(facts | source, indent=2)
+    # First, because a reader of what is printed may leave early.
+    if _OUTPUT.value:
+        with output_file(_OUTPUT.value) as file:
+            file.write(as_json + "\n")
     if _FORMAT.value == "json":
         print(as_json)
     else:
@@ -47,9 +51,6 @@ def main() -> None:
         print(description_text(facts))
         if source:
             print("\n{description}\n{homepage}\nLicense: {license}\n\n{citation}".format(**source))
-    if _OUTPUT.value:
-        with output_file(_OUTPUT.value) as file:
-            file.write(as_json + "\n")
 
 
 def _preparation(dataset: str, graph: "Graph") -> dict[str, Any]:

@@ -24,7 +24,7 @@ def convert(source: pathlib.Path, target: pathlib.Path) -> None:
     entities, relations = (_names(source / f"{kind}2id.txt") for kind in ("entity", "relation"))
     for split in ("train", "valid", "test"):
         # The first line is the number of triples.
-        rows = (source / f"{split}2id.txt").read_text(encoding="utf-8").splitlines()[1:]
+        rows = (source / f"{split}2id.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")[1:]
         with (target / f"{split}.txt").open("w", encoding="utf-8") as file:
             for head, tail, relation in (map(int, row.split()) for row in rows):
                 print(entities[head], relations[relation], entities[tail], sep="\t", file=file)
@@ -32,7 +32,7 @@ def convert(source: pathlib.Path, target: pathlib.Path) -> None:
 
 def _names(path: pathlib.Path) -> list[str]:
     """Returns the names in the order of their ids."""
-    lines = path.read_text(encoding="utf-8").splitlines()[1:]
+    lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")[1:]
     pairs = [line.rsplit(maxsplit=1) for line in lines]
     return [name for name, _ in sorted(pairs, key=lambda pair: int(pair[1]))]
 

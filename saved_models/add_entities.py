@@ -7,6 +7,7 @@ run change, so --triples holds all new entities each time. docs/new_entities.md 
 and its quality by number of triples.
 """
 
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -76,14 +77,14 @@ def _describe(extended: "Run", old: "Graph") -> Iterator[str]:
     entities, relations = graph.entities.names, graph.relations.names
     triples = graph.train[len(old.train) :]
     added = triples[:, [0, 2]].max(axis=1)
-    num_new = graph.num_entities - old.num_entities
+    new = set(entities[old.num_entities :])
     for entity in range(old.num_entities, graph.num_entities):
         given = triples[added == entity]
         yield f"{entities[entity]}: {len(given)} triple{'s' if len(given) > 1 else ''}"
         # The other new entities may be among the nearest.
-        nearest = extended.neighbors(entities[entity], _MAX_NEAREST + num_new)
-        known = (n for n in nearest if graph.entities.id(n.entity) < old.num_entities)
-        shown = [f"{_shown(graph, n.entity)} ({n.cosine:.2f})" for n in known][:_MAX_NEAREST]
+        nearest = extended.neighbors(entities[entity], _MAX_NEAREST + len(new))
+        known = itertools.islice((n for n in nearest if n.entity not in new), _MAX_NEAREST)
+        shown = [f"{_shown(graph, n.entity)} ({n.cosine:.2f})" for n in known]
         yield f"  nearest: {', '.join(shown)}"
         names = [(entities[h], relations[r], entities[t]) for h, r, t in given[:_MAX_TRIPLES]]
         for ranked in extended.rank(names):

@@ -61,7 +61,7 @@ def example_question(graph: Graph) -> str:
 
 def exported_text(version: pathlib.Path, graph: Graph) -> str:
     """Returns where an export is and the command that asks it."""
-    folder = shlex.quote(str(version.parent))
+    folder = shlex.quote(str(version))
     return (
         f"Exported {version}\nNext: quatre predict --saved_model={folder} {example_question(graph)}"
     )

@@ -49,15 +49,17 @@ def test_sessions_of_pages(block):
 def test_conversion_of_openke(tmp_path):
     source, target = tmp_path / "openke", tmp_path / "data" / "umls"
     source.mkdir()
-    (source / "entity2id.txt").write_text("3\nacquired abnormality\t1\nvirus\t0\ncell\t2\n")
+    (source / "entity2id.txt").write_text(
+        "3\nacquired abnormality\t1\nvirus\t0\nce\u2028ll\t2\n\n", "utf-8"
+    )
     (source / "relation2id.txt").write_text("2\naffects\t0\nis a\t1\n")
     # The number of lines, then head, tail, relation.
     for split, line in (("train", "0 2 0"), ("valid", "1 2 1"), ("test", "2 0 1")):
-        (source / f"{split}2id.txt").write_text(f"1\n{line}\n")
+        (source / f"{split}2id.txt").write_text(f"1\n{line}\n\n")
     openke_to_names.convert(source, target)
-    assert (target / "train.txt").read_text() == "virus\taffects\tcell\n"
-    assert (target / "valid.txt").read_text() == "acquired abnormality\tis a\tcell\n"
-    assert (target / "test.txt").read_text() == "cell\tis a\tvirus\n"
+    assert (target / "train.txt").read_text() == "virus\taffects\tce\u2028ll\n"
+    assert (target / "valid.txt").read_text() == "acquired abnormality\tis a\tce\u2028ll\n"
+    assert (target / "test.txt").read_text() == "ce\u2028ll\tis a\tvirus\n"
 
 
 @pytest.mark.parametrize("block", PYTHON, ids=str)

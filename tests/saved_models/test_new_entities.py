@@ -184,7 +184,7 @@ def test_program(model, graph, tmp_path):
     assert "Zuid\\x1b[m: 1 triple\n" in printed
     exported, question = printed.splitlines()[-2:]
     assert exported == f"Exported {served / '1'}"
-    assert question.startswith(f"Next: quatre predict --saved_model={served} --head=")
+    assert question.startswith(f"Next: quatre predict --saved_model={served}/1 --head=")
     with load_python(served / "1") as ask:
         known = {"head": ["Aland"], "relation": ["borders"], "tail": ["New York"]}
         assert ask("score_triples", **known)["status"].tolist() == [b"OK"]

@@ -63,7 +63,7 @@ class Api:
             DataError: test_metrics.json is damaged.
         """
         return {
-            "facts": facts(self._run),
+            "facts": facts(self._run_now()),
             "settings": self._run.settings,
             "test": self._test_table(),
             "name": self._graph.name,
@@ -82,12 +82,17 @@ class Api:
         Raises:
             DataError: See `trainers.reporting.training_log.read_records`.
         """
-        records = read_records(RunDirectory(self._run.path).metrics_file)
+        run = self._run_now()
         lines = {
-            metric: {group: _points(series(records, group, metric)) for group in groups}
+            metric: {group: _points(series(run.records, group, metric)) for group in groups}
             for metric, groups in _LINES.items()
         }
-        return {**lines, "best": dataclasses.replace(self._run, records=records).best}
+        return {**lines, "best": run.best}
+
+    def _run_now(self) -> ReportedRun:
+        """Returns the run with its log as it is now."""
+        records = read_records(RunDirectory(self._run.path).metrics_file)
+        return dataclasses.replace(self._run, records=records)
 
     def search(self, args: Args) -> dict[str, Any]:
         """Returns the entities whose name or label has `text`."""

@@ -35,8 +35,8 @@ def converse(run: Run, options: Options, lines: Iterable[str]) -> None:
 
 
 def _fields(line: str) -> list[str]:
-    delimiter = "\t" if "\t" in line else ","
-    fields = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+    # Between TABs, quotes are plain characters, as in files.
+    fields = line.split("\t") if "\t" in line else next(csv.reader([line], skipinitialspace=True))
     return [field.strip() for field in fields]
 
 

@@ -21,6 +21,10 @@ _STRUCTURES = ("fb15k237", "fb15k", "wn18rr", "wn18")
 # The regularizers of the recipes with queries. They add up.
 REGULARIZERS = ("n3", "dura")
 _MULTILINEAR = tuple(name for name, entry in SCORE_FUNCTIONS.items() if entry.multilinear)
+# The queries of the others hold more than a point: matrices, or all weights, which would shrink.
+_WITH_DURA = tuple(
+    name for name in SCORE_FUNCTIONS if name not in ("transr", "stranse", "murp", "convkb")
+)
 # N3 of 0.5 drives a model to zero on WN18RR; too little of it overfits.
 _WEIGHTS = dict.fromkeys(_SOFTMAX, LogUniform(0.003, 0.3))
 _ADAM_RATES = (0.0003, 0.001, 0.003)
@@ -230,6 +234,7 @@ class TrainConfig:
         help="Weight of DURA. It replaces the preset's n3; give --n3 to use both.",
         group="regularization",
         recipes=_QUERIES,
+        models=_WITH_DURA,
         search=_WEIGHTS,
     )
     opposite_dura: float = setting(

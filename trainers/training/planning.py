@@ -67,7 +67,7 @@ class BudgetPlan:
     ):
         self._budget = 60.0 * config.budget_minutes
         self._test_share = test_share
-        self._step_seconds = 0.0
+        self._step_seconds, self._num_calls = 0.0, 0
         self._validated, self._validation_seconds = validated, slowest_validation
 
     def last_step(self, step: int, seconds: float) -> int:
@@ -87,8 +87,9 @@ class BudgetPlan:
         return seconds >= min(self._end, self._validated + self._interval)
 
     def saw_steps(self, count: int, seconds: float) -> None:
-        """A moving average; the first call, which holds compilation, is soon forgotten."""
-        share = _SMOOTHING if self._step_seconds else 1.0
+        """A moving average, without the first call, which holds compilation, after the second."""
+        share = _SMOOTHING if self._num_calls > 1 else 1.0
+        self._num_calls += 1
         self._step_seconds += share * (seconds / count - self._step_seconds)
 
     def saw_validation(self, now: float, seconds: float) -> None:

@@ -8,6 +8,7 @@ from quatre_tf.errors import ConfigError
 from quatre_tf.keras_internals import Gradient
 from quatre_tf.sharded_rows import shards_of
 from trainers.training.config import TrainConfig
+from trainers.training.signals import uninterrupted
 from trainers.training.trainer import Progress, Trainer
 
 
@@ -66,11 +67,14 @@ class ServerTrainer(Trainer):
     def train(self, num_steps: int) -> Progress:
         """Hands out `num_steps` steps to the workers and waits for them."""
         first = int(self.step.numpy())
-        losses = [
-            self._coordinator.schedule(self._train_step, args=(tf.constant(step, tf.int64),))
-            for step in range(first, first + num_steps)
-        ]
         try:
+            with uninterrupted():
+                losses = [
+                    self._coordinator.schedule(
+                        self._train_step, args=(tf.constant(step, tf.int64),)
+                    )
+                    for step in range(first, first + num_steps)
+                ]
             self._coordinator.join()
         except KeyboardInterrupt:
             # What is under way cannot be called back: it is done, and counted.

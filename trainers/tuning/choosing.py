@@ -188,7 +188,8 @@ class _Search:
         for factor in (1.7, 1 / 1.7):
             if self._try(n3=self._best.n3 * factor):
                 break
-        self._try(n3=0.0, dura=1.2 * self._best.n3)
+        if SETTINGS["dura"].is_read_by(self._best.recipe, self._best.model):
+            self._try(n3=0.0, dura=1.2 * self._best.n3)
 
     def _climb(self, factor: float) -> bool:
         """Multiplies the weight as long as that helps; returns whether it did."""

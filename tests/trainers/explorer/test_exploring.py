@@ -180,7 +180,9 @@ def test_learning_curves_keep_their_last_point(run, tmp_path):
         for group, step, values in rows
     ]
     (tmp_path / "metrics.jsonl").write_text("\n".join(lines) + "\n")
-    told = Api(dataclasses.replace(run, path=tmp_path)).curves({})
+    api = Api(dataclasses.replace(run, path=tmp_path))
+    assert api.run({})["facts"]["Best epoch"].startswith("120\n")
+    told = api.curves({})
     loss = told["loss"]["train"]
     assert 250 <= len(loss) <= 500
     assert loss[-1] == [120.0, 1 / 1200]

@@ -48,12 +48,22 @@ def written(capsys, report, form):
 
 
 def test_a_prompt_answers_line_by_line_and_goes_on_after_mistakes(trained, capsys):
-    lines = ['b, "likes", ?', "b, like, ?", "b likes", '?\trules\t"a"', "", "b, likes, ?"]
+    lines = [
+        'b, "likes", ?',
+        "b, like, ?",
+        "b likes",
+        '"b"\tlikes\t?',
+        "?\trules\ta",
+        "",
+        "b, likes, ?",
+    ]
     converse(trained, Options(1), lines)
     out = capsys.readouterr().out
     assert re.findall(r"^1 +(\w+) +(\S+)", out, re.MULTILINE) == [("f", "6.000"), ("f", "3.000")]
     assert "error: Unknown relation 'like'. Did you mean 'likes'?" in out
     assert "error: expected three fields (head, relation, tail), received 1: ['b likes']." in out
+    # Between TABs, quotes are part of a name.
+    assert "error: Unknown entity '\"b\"'" in out
 
 
 def test_a_byte_that_is_no_text_does_not_end_the_prompt(trained, monkeypatch, capsys):

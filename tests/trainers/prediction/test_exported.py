@@ -46,6 +46,19 @@ def test_the_newest_version_answers_about_an_added_entity(exported):
         np.testing.assert_allclose([r["score"] for r in block.rows], expected[best], rtol=1e-5)
 
 
+def test_many_questions_are_answered_in_their_order(exported, monkeypatch):
+    model = Exported(exported[0])
+    names = [*"abcde", "new"]
+    questions = [model.question(name, "likes", "?") for name in names]
+    questions[1::2] = [model.question("?", "likes", name) for name in names[1::2]]
+    alone = [next(iter(model.report([q], Options(), False).blocks)).rows for q in questions]
+    monkeypatch.setattr("trainers.prediction.exported._BATCH", 4)
+    together = [block.rows for block in model.report(questions, Options(), titles=False).blocks]
+    for rows, expected in zip(together, alone, strict=True):
+        assert [row["entity"] for row in rows] == [row["entity"] for row in expected]
+        np.testing.assert_allclose([r["score"] for r in rows], [r["score"] for r in expected], 1e-5)
+
+
 def test_known_facts_are_left_out(exported):
     folder, _ = exported
     model = Exported(folder)
@@ -54,6 +67,8 @@ def test_known_facts_are_left_out(exported):
     assert block.same == {"head": "new", "relation": "likes", "tail": "?"}
     assert "b" not in [row["entity"] for row in block.rows]
     assert [row["rank"] for row in block.rows] == [1, 2, 3, 4, 5]
+    # As for a run.
+    assert {row["label"] for row in block.rows} == {None}
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,12 @@ def test_broken_config_file_is_named(tmp_path, text, problem):
     assert "\n" not in str(error.value)
 
 
+def test_dura_is_for_models_whose_queries_are_points():
+    """A query of `transr` holds its matrix, which DURA would shrink."""
+    with pytest.raises(ConfigError, match="--model=transr does not read it"):
+        configs.TrainConfig("umls", "sampled", model="transr", reciprocal=True, dura=0.1)
+
+
 def test_settings_that_came_later_have_their_defaults(tmp_path):
     (tmp_path / "config.json").write_text('{"dataset": "umls", "epochs": 3}')
     config = configs.TrainConfig.from_file(tmp_path / "config.json")

@@ -32,6 +32,14 @@ def test_budget_is_kept_whatever_validation_costs(validation_seconds):
     assert len(validations) >= 5
 
 
+def test_the_first_call_is_forgotten_after_the_second():
+    """It holds compilation; a decaying learning rate would be near 0 for a while."""
+    plan = plan_of(5.0, 1.0)
+    plan.saw_steps(1, 8.0)
+    plan.saw_steps(20, 0.4)
+    assert plan.last_step(21, 9.0) == pytest.approx(280 / 0.02, rel=0.05)
+
+
 @pytest.mark.parametrize("validation_seconds", [0.5, 5.0, 12.0, 16.0])
 def test_three_minutes_are_enough_for_five_validations(validation_seconds):
     validations, _, _ = walk(plan_of(3.0, 1.0), 0.05, validation_seconds, now=8.0)

@@ -4,8 +4,10 @@ import { address, ask, byId, called, element, entityLink, knownMark, moreButton,
 
 const FIRST = 50;
 const MOST = 10000;
+let latest;
 
 export function showEntity(entity) {
+  latest = entity.name;
   byId("entity-title").replaceChildren(called(entity));
   if (entity.label) byId("entity-title").append(" ", element("small", {}, entity.name));
   const [heads, tails] = ["tail", "head"].map((asked) => sum(entity.relations[asked]));
@@ -32,7 +34,10 @@ function showFacts(entity, count) {
   parts[0].classList.add("facts");
   if (shown < entity.num_facts && count < MOST) {
     const more = Math.min(10 * count, MOST);
-    const action = async () => showFacts(await ask("entity", { entity: entity.name, count: more }), more);
+    const action = async () => {
+      const found = await ask("entity", { entity: entity.name, count: more });
+      if (latest === entity.name) showFacts(found, more);
+    };
     parts.push(moreButton(`Show ${Math.min(more, entity.num_facts).toLocaleString("en")}`, action));
   }
   byId("facts").replaceChildren(...parts);

@@ -17,6 +17,8 @@ export function question(entity, relations) {
   );
   const given = state();
   if (!PLACES.includes(given.asked)) delete given.asked;
+  // Of another run.
+  if (!relations.some(([relation]) => relation === given.relation)) delete given.relation;
   const fits = ({ asked, relation }) =>
     (!given.asked || given.asked === asked) && (!given.relation || given.relation === relation);
   const most = counted.filter(fits).reduce((one, other) => (other.count > one.count ? other : one), {

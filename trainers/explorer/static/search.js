@@ -15,7 +15,11 @@ export function startSearch(choose) {
     input.value = "";
     choose(option.dataset.name);
   };
-  input.addEventListener("input", () => look(PAUSE));
+  input.addEventListener("input", () => {
+    // What is listed was found for another text.
+    mark(-1);
+    look(PAUSE);
+  });
   input.addEventListener("focus", () => look(0));
   input.addEventListener("blur", close);
   input.addEventListener("keydown", (event) => press(event, take));

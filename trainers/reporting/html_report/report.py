@@ -213,6 +213,7 @@ def _relations(results: Results, output: pathlib.Path) -> str:
             "MRR over heads and tails with 95 % intervals, all entities as candidates; in brackets "
             f"the triples of the split. Full names are in results.csv.{more}",
         ),
+        page.details("Figures", "".join(map(as_html, tables.relations(results)))),
     )
 
 
