@@ -137,7 +137,8 @@ def _resolve(given: dict[str, Any], is_chosen: bool) -> tuple[pathlib.Path, conf
         presets.check_lengths(config, given)
         if note := presets.replacement_note(dataset, recipe, given):
             sys.stderr.write(f"{note}\n")
-    if "num_replicas" in given and config.strategy != "mirrored":
+    is_usual = config.num_replicas == configs.TrainConfig.num_replicas
+    if config.strategy != "mirrored" and not is_usual:
         raise ConfigError(
             "--num_replicas is for --strategy=mirrored. Add that, or leave it out. Received: "
             f"--strategy={config.strategy}."

@@ -33,12 +33,6 @@ class ConvE(ScoreFunction):
         feature_map_dropout: Share of the channels that training drops, each as a whole.
         hidden_dropout: Share of the outputs of the dense layer that training drops.
 
-    Attributes:
-        image_shape: Height and width of the image of an embedding.
-
-    Raises:
-        ValueError: The dimension is no product of a height of 2 or more and a width of 3 or more.
-
     References:
         - Dettmers et al., Convolutional 2D Knowledge Graph Embeddings, AAAI 2018
     """
@@ -54,7 +48,6 @@ class ConvE(ScoreFunction):
         **kwargs: Any,
     ):
         super().__init__(num_relations, embedding_dim, **kwargs)
-        self.image_shape = _image_shape(embedding_dim)
         self.num_filters = check_positive("num_filters", num_filters)
         self.input_dropout = check_rate("input_dropout", input_dropout)
         self.feature_map_dropout = check_rate("feature_map_dropout", feature_map_dropout)
@@ -64,6 +57,23 @@ class ConvE(ScoreFunction):
     def options_of(cls, tables: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the number of filters."""
         return {"num_filters": len(tables["hr2d_2_weight"])} if "hr2d_2_weight" in tables else {}
+
+    @property
+    def image_shape(self) -> tuple[int, int]:
+        """Height and width of the image of an embedding.
+
+        Raises:
+            ValueError: The dimension is no product of a height of 2 or more and a width of 3 or
+                more.
+        """
+        dim = self.embedding_dim
+        heights = [h for h in range(2, math.isqrt(dim) + 1) if dim % h == 0 and dim // h >= _KERNEL]
+        if not heights:
+            raise ValueError(
+                "`embedding_dim` of ConvE must be a product of height and width, at least 2 x 3, "
+                f"for example 200 = 10 x 20. Received: embedding_dim={dim}."
+            )
+        return heights[-1], dim // heights[-1]
 
     def entity_tables(self) -> dict[str, tuple[int, ...]]:
         """Returns the shapes of an embedding and of the bias of an entity as a tail."""
@@ -150,13 +160,3 @@ class ConvE(ScoreFunction):
 
 def _scale_and_offset(name: str, size: int) -> dict[str, tuple[int, ...]]:
     return {f"{name}_weight": (size,), f"{name}_bias": (size,)}
-
-
-def _image_shape(dim: int) -> tuple[int, int]:
-    heights = [h for h in range(2, math.isqrt(dim) + 1) if dim % h == 0 and dim // h >= _KERNEL]
-    if not heights:
-        raise ValueError(
-            "`embedding_dim` of ConvE must be a product of height and width, at least 2 x 3, for "
-            f"example 200 = 10 x 20. Received: embedding_dim={dim}."
-        )
-    return heights[-1], dim // heights[-1]

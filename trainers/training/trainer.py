@@ -185,7 +185,10 @@ def outline(config: TrainConfig, graph: Graph) -> KGEModel:
         ConfigError: As for `make_model`.
     """
     with _refusing(config):
-        return without_tables(KGEModel, _model_arguments(config, graph))
+        model = without_tables(KGEModel, _model_arguments(config, graph))
+        # Where some score functions check their sizes.
+        model.score_function.weight_shapes()
+        return model
 
 
 @contextlib.contextmanager

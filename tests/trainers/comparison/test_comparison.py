@@ -161,8 +161,10 @@ def test_finished_runs_need_no_memory_to_train(plan, output, calls, monkeypatch)
 
 
 def test_a_model_that_cannot_be_trained_is_refused_before_any_training(plan, tmp_path, calls):
+    models, settings = ("quatre", "conve"), {**BUDGET, "embedding_dim": 6}
+    wrong = dataclasses.replace(plan, models=models, settings=settings)
     with pytest.raises(ConfigError, match="--model=conve learns heads through reciprocal"):
-        run_comparison(dataclasses.replace(plan, models=("quatre", "conve")), tmp_path)
+        run_comparison(wrong, tmp_path)
     assert calls == []
 
 
