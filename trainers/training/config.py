@@ -304,7 +304,6 @@ class TrainConfig:
         help="How ties count in ranks: mean, best or worst rank among equal scores.",
         group="advanced",
         choices=("realistic", "optimistic", "pessimistic"),
-        resumable=True,
     )
     strategy: str = setting(
         "default",

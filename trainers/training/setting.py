@@ -42,8 +42,8 @@ class Setting:
         recipes: The recipes that read it; empty for all.
         models: The models that read it; empty for all. Of a setting that is called as an option of
             score functions, these are filled in.
-        resumable: Whether a resumed run may change it, because it does not change what a step
-            computes.
+        resumable: Whether a resumed run may change it, because it changes neither what a step
+            computes nor which weights are best.
         search: What `quatre tune` tries, by recipe; an optimizer's goes before the recipe's.
     """
 

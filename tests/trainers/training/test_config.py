@@ -96,3 +96,6 @@ def test_resume_may_go_on_longer_but_not_differently():
     assert configs.resume(stored, {"epochs": 999, "patience": 3}).epochs == 999
     with pytest.raises(ConfigError, match=r"seed is 1 there, received 2; l2 is 0\.3 there"):
         configs.resume(stored, {"seed": 2, "l2": 0.4})
+    # The best value so far was measured with the policy of the run.
+    with pytest.raises(ConfigError, match="tie_policy is 'realistic' there"):
+        configs.resume(stored, {"tie_policy": "pessimistic"})
