@@ -264,14 +264,13 @@ def _introduce(config: TrainConfig, run: RunDirectory, graph: Graph, trainer: Tr
 
 def _stored_results(session: _Session) -> Results | None:
     """Returns the test results of a run that was complete before; None for any other."""
-    path, config = session.run.test_metrics_file, session.config
+    path = session.run.test_metrics_file
     if not path.exists():
         return None
     results = Results.load(path)
-    if results.tie_policy != config.tie_policy:
-        return None
+    remedy = _how_to_go_on(session.config)
     print(f"\n{as_text(overall(results))}\n")
-    print(f"The run is complete: nothing to do. To train it further, {_how_to_go_on(config)}.")
+    print(f"The run is complete: nothing to do. To train it further, {remedy}.")
     return results
 
 
