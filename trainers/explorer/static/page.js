@@ -53,8 +53,12 @@ export function figures(title, cells) {
 export function moreButton(text, action) {
   const button = element("button", { type: "button" }, text);
   button.addEventListener("click", async () => {
+    const links = button.parentElement.getElementsByTagName("a");
+    const shown = links.length;
     try {
       await action();
+      // The button has gone; without this, its focus would go to the top of the page.
+      links[shown]?.focus();
     } catch (error) {
       showError(error);
     }
