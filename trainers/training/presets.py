@@ -148,8 +148,6 @@ _RESCAL = {
     "n3": 0.0,
     "dura": 0.1,
     "opposite_dura": 0.1,
-    "epochs": 24,
-    "validate_every": 4,
 }
 # For data sets that have no settings of their own.
 _ANY = ""
@@ -206,9 +204,16 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     },
     "rescal": {
         "strong": {
-            "fb15k237": {**_RESCAL, "embedding_dim": 200, "batch_size": 0, "epochs": 16, **_DURA}
+            "fb15k237": {
+                **_RESCAL,
+                **_DURA,
+                "embedding_dim": 200,
+                "batch_size": 0,
+                "epochs": 16,
+                "validate_every": 4,
+            }
         },
-        "sampled": {"wn18rr": _RESCAL},
+        "sampled": {"wn18rr": {**_RESCAL, "epochs": 100, "validate_every": 10}},
     },
     "transe": {
         "sampled": {
