@@ -57,8 +57,8 @@ export function moreButton(text, action) {
     const shown = links.length;
     try {
       await action();
-      // The button has gone; without this, its focus would go to the top of the page.
-      links[shown]?.focus();
+      // The button has gone, and its focus with it, unless a reader has moved on by now.
+      if (document.activeElement === document.body) links[shown]?.focus();
     } catch (error) {
       showError(error);
     }
