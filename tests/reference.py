@@ -343,6 +343,8 @@ def training_step(tables, slots, objective, update, clip_norm=0.0):
     return tables, slots, (loss, regularization, norm)
 
 
-def linear_decay(learning_rate, step, last_step):
-    """From `learning_rate` at step 0 to 0 at `last_step`."""
-    return learning_rate * (last_step - step) / last_step
+def linear_decay(learning_rate, step, last_step, first_step=0.0):
+    """`learning_rate` up to `first_step`, then down to 0 at `last_step`."""
+    if step <= first_step:
+        return learning_rate
+    return learning_rate * (last_step - step) / (last_step - first_step)

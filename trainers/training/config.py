@@ -210,9 +210,9 @@ class TrainConfig:
     )
     lr_decay: str = setting(
         "none",
-        help="linear: decrease the learning rate to 0 over the course of training.",
+        help="linear: decrease the learning rate to 0 during training; late: in its last 40 %.",
         group="recipe",
-        choices=("none", "linear"),
+        choices=("none", "linear", "late"),
     )
     l2: float = setting(
         0.5,

@@ -35,20 +35,25 @@ class Progress:
 
 
 class LinearDecay(keras.optimizers.schedules.LearningRateSchedule):
-    """Goes from `learning_rate` at step 0 down to 0 at step `end`, a variable that may be moved."""
+    """Stays at `learning_rate` for a share of training, then goes down to 0 at step `end`.
 
-    def __init__(self, learning_rate: float, end: tf.Variable):
+    `end` is a variable that may be moved.
+    """
+
+    def __init__(self, learning_rate: float, end: tf.Variable, constant_share: float = 0.0):
         super().__init__()
         self._learning_rate, self._end = learning_rate, end
+        self._constant_share = constant_share
 
     def __call__(self, step: Any) -> tf.Tensor:
         """Returns the learning rate of a step; past the end, the last one."""
         step, end = tf.cast(step, tf.float32), tf.cast(self._end, tf.float32)
-        return self._learning_rate * (1.0 - tf.minimum(step, end - 1.0) / end)
+        remaining = 1.0 - tf.minimum(step, end - 1.0) / end
+        return self._learning_rate * tf.minimum(remaining / (1.0 - self._constant_share), 1.0)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the initial learning rate."""
-        return {"learning_rate": self._learning_rate}
+        """Returns the initial learning rate and for how long it stays."""
+        return {"learning_rate": self._learning_rate, "constant_share": self._constant_share}
 
 
 class Trainer:
@@ -228,7 +233,8 @@ def _model_arguments(config: TrainConfig, graph: Graph) -> dict[str, Any]:
 
 def _make_optimizer(config: TrainConfig, last_step: tf.Variable) -> SparseOptimizer:
     learning_rate: Any = config.learning_rate
-    if config.lr_decay == "linear":
-        learning_rate = LinearDecay(config.learning_rate, last_step)
+    if config.lr_decay != "none":
+        share = 0.6 if config.lr_decay == "late" else 0.0
+        learning_rate = LinearDecay(config.learning_rate, last_step, share)
     optimizer = SparseAdam if config.optimizer == "adam" else SparseAdagrad
     return optimizer(learning_rate, global_clipnorm=config.clip_norm or None)

@@ -28,7 +28,15 @@ _SOFTMAX = (*_QUERIES, "--relation_prediction=0.4")
 FLAGS = {
     "paper": ("--num_negatives=3", "--l2=0.3", "--clip_norm=0.05"),
     "strong": (*_SOFTMAX, "--clip_norm=0"),
-    "sampled": (*_SOFTMAX, "--num_candidates=4", "--clip_norm=0.5"),
+    "sampled": (
+        *_SOFTMAX,
+        "--num_candidates=4",
+        "--clip_norm=0.5",
+        # The rate decays in the last of three steps.
+        "--lr_decay=late",
+        "--steps_per_epoch=3",
+        "--epochs=1",
+    ),
     "self_adversarial": (
         *_QUERIES,
         "--num_candidates=4",
@@ -64,9 +72,10 @@ class Reference:
     def train(self):
         """Takes a step; returns loss, regularization and gradient norm."""
         config, rate = self._config, self._config.learning_rate
-        if config.lr_decay == "linear":
+        if config.lr_decay != "none":
             last_step = config.epochs * config.steps_per_epoch
-            rate = reference.linear_decay(rate, self.step, last_step)
+            first_step = {"linear": 0.0, "late": 0.6 * last_step}[config.lr_decay]
+            rate = reference.linear_decay(rate, self.step, last_step, first_step)
         update = functools.partial(reference.adagrad, learning_rate=rate, epsilon=1e-10)
         if config.optimizer == "adam":
             update = functools.partial(
@@ -223,6 +232,12 @@ def test_linear_decay():
     np.testing.assert_allclose(rates, [0.8, 0.6, 0.4, 0.2, 0.2, 0.2], rtol=1e-6)
     end.assign(8)
     np.testing.assert_allclose([float(schedule(step)) for step in (4, 6)], [0.4, 0.2], rtol=1e-6)
+
+
+def test_late_decay():
+    schedule = LinearDecay(0.8, tf.Variable(10, dtype=tf.int64), constant_share=0.6)
+    rates = [float(schedule(step)) for step in range(12)]
+    np.testing.assert_allclose(rates, [0.8] * 7 + [0.6, 0.4, 0.2, 0.2, 0.2], rtol=1e-6)
 
 
 # Sizes that the graph decides.
