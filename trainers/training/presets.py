@@ -194,6 +194,15 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 512}},
         "sampled": {
             "wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1},
+            "fb15k237": {
+                "embedding_dim": 512,
+                "batch_size": 250,
+                "n3": 0.05,
+                "relation_prediction": 4.0,
+                "lr_decay": "late",
+                "epochs": 110,
+                "validate_every": 10,
+            },
             "wn18": {"embedding_dim": 384, "learning_rate": 0.15, "n3": 0.05, **_SHORT},
             "fb15k": {**_FB15K, "embedding_dim": 256, "epochs": 10},
         },
@@ -319,7 +328,7 @@ def has_preset(dataset: str, recipe: str) -> bool:
 
 
 def recipe_of_model(model: str, dataset: str) -> str:
-    """Returns the recipe with the best figures of a model on a data set, of those with a preset.
+    """Returns the recipe that is best for a model in short runs, of those with a preset.
 
     Without a preset, returns the recipe that is best on other data sets.
     """
