@@ -44,9 +44,9 @@ rows with type constraints. Times are wall time and include validation. Both run
 stopped by hand: their commands would run to 8,000 and 2,000 epochs. Published figures of CoDEx:
 Chen et al. (AKBC 2021) for ranking, Safavi and Koutra (EMNLP 2020) for classification with the same
 triples. All runs of `sampled` and `self_adversarial`, except RESCAL's and QuatRE's in float32 on
-WN18RR and ComplEx's on FB15k-237, drew their candidates from 256 samples over and over. Mending
-this error changed test MRR on WN18RR by [.001 and
-.004](attempts.md#repeated-samples-of-candidates).
+WN18RR, ComplEx's on FB15k-237, and QuatRE's with DURA on WN18 and with 40 epochs on CoDEx-M, drew
+their candidates from 256 samples over and over. Mending this error changed test MRR on WN18RR by
+[.001 and .004](attempts.md#repeated-samples-of-candidates).
 """
 
 

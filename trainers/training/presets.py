@@ -105,7 +105,13 @@ _QUATERNIONS: dict[str, dict[str, dict[str, Any]]] = {
     "sampled": {
         "wn18rr": {"embedding_dim": 256, "n3": 0.0, "dura": 0.1},
         "fb15k237": {"embedding_dim": 512, "n3": 0.05},
-        "wn18": {"embedding_dim": 384, "learning_rate": 0.15, "n3": 0.05, "validate_every": 10},
+        "wn18": {
+            "embedding_dim": 384,
+            "learning_rate": 0.15,
+            "n3": 0.0,
+            "dura": 0.05,
+            "validate_every": 10,
+        },
         "fb15k": {"embedding_dim": 256, "num_candidates": 8192, "learning_rate": 0.2, "n3": 0.0075},
         "umls": {"n3": 0.005},
         "codex-s": {
@@ -120,9 +126,10 @@ _QUATERNIONS: dict[str, dict[str, dict[str, Any]]] = {
             "batch_size": 250,
             "num_candidates": 8192,
             "n3": 0.015,
-            "relation_prediction": 0.05,
-            "epochs": 24,
-            "validate_every": 6,
+            "relation_prediction": 0.125,
+            "lr_decay": "late",
+            "epochs": 40,
+            "validate_every": 8,
         },
     },
 }
