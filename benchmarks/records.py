@@ -46,7 +46,8 @@ Chen et al. (AKBC 2021) for ranking, Safavi and Koutra (EMNLP 2020) for classifi
 triples. All runs of `sampled` and `self_adversarial`, except RESCAL's and QuatRE's in float32 on
 WN18RR, ComplEx's on FB15k-237, and QuatRE's with DURA on WN18 and with 40 epochs on CoDEx-M, drew
 their candidates from 256 samples over and over. Mending this error changed test MRR on WN18RR by
-[.001 and .004](attempts.md#repeated-samples-of-candidates).
+[.001 and .004](attempts.md#repeated-samples-of-candidates). Those runs of QuatRE on WN18 and
+CoDEx-M used one of the two cores beside other runs; seed 2 on WN18 used both from epoch 15 on.
 """
 
 
