@@ -27,7 +27,7 @@ from quatre_tf.sparse_rows import add_in_place, sum_duplicates
 
 
 class QueryBatch(NamedTuple):
-    """Distinct queries with all their targets.
+    """Queries with their targets.
 
     Attributes:
         entities: `[batch]` int32, the entity given.

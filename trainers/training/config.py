@@ -158,6 +158,13 @@ class TrainConfig:
         at_most=_MAX_ROWS,
         search=dict.fromkeys(_QUERIES, (500, 1000, 2000)),
     )
+    max_answers: int = setting(
+        0,
+        help="Split queries with more answers into several; 0 for no limit.",
+        group="recipe",
+        at_most=_MAX_ROWS,
+        recipes=_SOFTMAX,
+    )
     num_candidates: int = setting(
         4096,
         help="Entities sampled per step as candidates for all its queries.",

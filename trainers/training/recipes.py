@@ -72,8 +72,8 @@ class QueryRecipe:
     """
 
     def __init__(self, config: TrainConfig, graph: Graph, num_replicas: int):
-        self._graph, self._seed = graph, config.seed
-        num_queries, num_targets = count_queries(graph)
+        self._graph, self._seed, self._max_answers = graph, config.seed, config.max_answers
+        num_queries, num_targets = count_queries(graph, config.max_answers)
         # As many as there are, if there are fewer.
         self._batch_size = min(config.batch_size or _QUERIES_PER_STEP, num_queries)
         _check_enough(self._batch_size, num_replicas)
@@ -100,7 +100,8 @@ class QueryRecipe:
         self._targets_per_step = num_targets / num_queries * self._batch_size
         # Each triple is a target twice, as a tail and as a head.
         self.triples_per_step = self._targets_per_step / 2
-        self.description = f"{self._batch_size:,} queries x {candidates} candidates"
+        at_most = f" of at most {config.max_answers:,} answers" * (config.max_answers > 0)
+        self.description = f"{self._batch_size:,} queries{at_most} x {candidates} candidates"
 
     def batches(self) -> Batches:
         """Returns the batches of training; each is for all replicas together."""
@@ -108,6 +109,7 @@ class QueryRecipe:
             self._graph,
             batch_size=self._batch_size,
             num_candidates=self._num_candidates,
+            max_answers=self._max_answers,
             seed=self._seed,
         )
 

@@ -1,3 +1,7 @@
+import collections
+import itertools
+import math
+
 import numpy as np
 import pytest
 
@@ -41,6 +45,55 @@ def test_every_question_once_with_all_its_answers(graph):
     (batch,) = take(graph, 1, batch_size=6)
     assert answers(batch) == EXPECTED
     np.testing.assert_array_equal(batch["counts"], np.bincount(batch["rows"]))
+
+
+@pytest.mark.parametrize("max_answers", [1, 2, 3, 100])
+def test_long_queries_are_split(synthetic_graph, max_answers):
+    """All parts have all answers once; they differ by one answer at most."""
+    num_queries, num_answers = count_queries(synthetic_graph)
+    num_parts, still = count_queries(synthetic_graph, max_answers)
+    assert still == num_answers
+    made = [
+        QueryBatches(synthetic_graph, batch_size=size, max_answers=limit, seed=4)
+        for size, limit in ((num_queries, 0), (num_parts, max_answers))
+    ]
+    whole, split = (next(batches.dataset().take(1).as_numpy_iterator()) for batches in made)
+    expected = answers(whole)
+    sizes = collections.defaultdict(list)
+    for query, count in zip(asked(split), split["counts"].tolist(), strict=True):
+        sizes[query].append(count)
+    assert sizes.keys() == expected.keys()
+    for query, parts in sizes.items():
+        assert sum(parts) == len(expected[query])
+        assert len(parts) == math.ceil(len(expected[query]) / max_answers)
+        assert max(parts) - min(parts) <= 1
+    found = collections.defaultdict(list)
+    queries = asked(split)
+    for row, target in zip(split["rows"].tolist(), split["targets"].tolist(), strict=True):
+        found[queries[row]].append(target)
+    assert {query: sorted(targets) for query, targets in found.items()} == {
+        query: sorted(targets) for query, targets in expected.items()
+    }
+    np.testing.assert_array_equal(split["counts"], np.bincount(split["rows"]))
+
+
+def test_parts_of_a_query_are_not_ranges_of_ids(synthetic_graph):
+    batches = QueryBatches(synthetic_graph, batch_size=1, max_answers=2, seed=4).dataset()
+    num_parts, _ = count_queries(synthetic_graph, 2)
+    parts = collections.defaultdict(list)
+    for batch in batches.take(num_parts).as_numpy_iterator():
+        parts[asked(batch)[0]].append(sorted(batch["targets"].tolist()))
+    ordered = [
+        all(one[-1] < other[0] for one, other in itertools.pairwise(sorted(of_query)))
+        for of_query in parts.values()
+        if len(of_query) > 1
+    ]
+    assert not all(ordered)
+
+
+def test_max_answers_is_not_negative(graph):
+    with pytest.raises(ValueError, match=r"`max_answers` must be at least 0\. Received: -1"):
+        QueryBatches(graph, batch_size=1, max_answers=-1, seed=0)
 
 
 def test_a_pass_asks_every_question_in_an_order_of_its_own(synthetic_graph):

@@ -72,6 +72,7 @@ CHANGES = {
     "num_negatives": Change(7, {"batches", "objective"}, ("paper",)),
     "corruption": Change("uniform", {"batches"}, ("paper",)),
     "batch_size": Change(5, {"batches", "objective"}),
+    "max_answers": Change(1, {"batches", "objective"}, SOFTMAX),
     "num_candidates": Change(7, {"batches"}, SAMPLED),
     "margin": Change(2.0, {"objective"}, ("self_adversarial",)),
     "temperature": Change(0.5, {"objective"}, ("self_adversarial",)),
