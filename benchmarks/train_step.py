@@ -137,7 +137,7 @@ def _other_step(
     from quatre_tf.layers.registry import score_function_class
 
     model, _, norm = name.partition(":")
-    kept = ("batch_size", "num_negatives", "num_candidates", "compute_dtype")
+    kept = ("batch_size", "num_negatives", "max_answers", "num_candidates", "compute_dtype")
     given = {
         key: getattr(config, key) for key in kept if SETTINGS[key].is_read_by(config.recipe, model)
     }
