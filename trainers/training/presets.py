@@ -116,10 +116,11 @@ _QUATERNIONS: dict[str, dict[str, dict[str, Any]]] = {
         "umls": {"n3": 0.005},
         "codex-s": {
             "embedding_dim": 512,
-            "batch_size": 250,
+            "batch_size": 494,
+            "max_answers": 4,
             "n3": 0.014,
-            "epochs": 14,
-            "validate_every": 7,
+            "epochs": 24,
+            "validate_every": 8,
         },
         "codex-m": {
             "embedding_dim": 512,
