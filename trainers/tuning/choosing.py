@@ -4,10 +4,10 @@ One setting after another is varied around the best values so far: the regulariz
 matters most, then learning rate, batch size and recipe. The short runs have few dimensions and
 candidates, take equally long and are ranked on the same validation triples. They need less
 regularization than long ones, so a few longer runs try heavier weights. In fewer than 15 epochs,
-whatever learns fastest wins: on graphs too large for more, nothing is varied, and the regularizer's
-weight comes from the number of triples per entity. The size comes last: the largest that leaves
-enough epochs in the rest of the time. Small graphs do not need all of it; on them, the largest size
-is tried as well, because it is not always the best.
+whatever learns fastest wins: on graphs too large for more, nothing is varied, the regularizer's
+weight comes from the number of triples per entity, and queries with many answers are split. The
+size comes last: the largest that leaves enough epochs in the rest of the time. Small graphs do not
+need all of it; on them, the largest size is tried as well, because it is not always the best.
 """
 
 import dataclasses
@@ -32,6 +32,8 @@ _SHORT_DIM, _LONGER_DIM = 64, 128
 _SHORT_CANDIDATES = 512
 _SHORT_EPOCHS = 30
 _COMPARABLE_EPOCHS = 15
+# Of a query, where nothing is compared.
+_MAX_ANSWERS = 4
 # N3 is about this, divided by the train triples per entity, in the presets for graphs with few of
 # them; none has less than the least or more than the most (docs/recipes.md).
 _N3_OF_ONE_TRIPLE, _LEAST_N3, _MOST_N3 = 0.2, 0.005, 0.1
@@ -114,8 +116,8 @@ class _Search:
         self._took = 0.0
         # Of the last training; and whether short runs were long enough to be compared.
         self._epochs, self._compares = 0.0, False
-        # Of an epoch, by recipe, batch size and dimension.
-        self._epoch_seconds: dict[tuple[str, int, int], float] = {}
+        # Of an epoch, by recipe, batch size, answers of a query and dimension.
+        self._epoch_seconds: dict[tuple[str, int, int, int], float] = {}
 
     def run(self) -> None:
         """Tries what there is time for."""
@@ -127,6 +129,7 @@ class _Search:
         if not self._compares:
             number = f"{self._epochs:.0f}"
             print(f"Only {number} epochs fit into a short run: too few to compare.", flush=True)
+            self._split_queries()
             return
         self._try_short()
         self._end = _SHARE * self._budget
@@ -138,6 +141,11 @@ class _Search:
         if "embedding_dim" in self._fixed:
             return config
         return dataclasses.replace(config, embedding_dim=dim)
+
+    def _split_queries(self) -> None:
+        reads = SETTINGS["max_answers"].is_read_by(self._best.recipe, self._best.model)
+        if reads and "max_answers" not in self._fixed:
+            self._best = dataclasses.replace(self._best, max_answers=_MAX_ANSWERS)
 
     def _try_short(self) -> None:
         if self._may_regularize:
@@ -277,8 +285,8 @@ def _typical_n3(config: TrainConfig, graph: Graph) -> float:
     return float(f"{min(max(weight, _LEAST_N3), _MOST_N3):.2g}")
 
 
-def _kind(config: TrainConfig) -> tuple[str, int, int]:
-    return config.recipe, config.batch_size, config.embedding_dim
+def _kind(config: TrainConfig) -> tuple[str, int, int, int]:
+    return config.recipe, config.batch_size, config.max_answers, config.embedding_dim
 
 
 def _seconds_per_step(trainer: Trainer, epoch: int, clock: Callable[[], float]) -> float:

@@ -83,7 +83,16 @@ def test_less_than_a_few_epochs_are_not_compared(search, family):
     assert len(trials) == 1
     assert chosen.n3 == trials[0].n3 == choosing._typical_n3(DEFAULTS, graph)
     assert (chosen.learning_rate, chosen.batch_size) == (DEFAULTS.learning_rate, 0)
+    assert (trials[0].max_answers, chosen.max_answers) == (0, 4)
     assert "Only 2 epochs fit into a short run: too few to compare." in lines
+
+
+def test_queries_are_not_split_where_that_is_given_or_not_read(search):
+    given, _, _ = search("max_answers", epoch=5.0)
+    assert given.max_answers == 0
+    config = presets.resolve("", "self_adversarial", {"budget_minutes": 10.0})
+    other, _, _ = search(config=config, epoch=5.0)
+    assert other.max_answers == 0
 
 
 def test_a_lower_rate_is_tried_where_the_first_run_diverges(search):
