@@ -43,11 +43,12 @@ once per run, with the best weights on validation and realistic ties; `quatre ev
 rows with type constraints. Times are wall time and include validation. Both runs of `paper` were
 stopped by hand: their commands would run to 8,000 and 2,000 epochs. Published figures of CoDEx:
 Chen et al. (AKBC 2021) for ranking, Safavi and Koutra (EMNLP 2020) for classification with the same
-triples. All runs of `sampled` and `self_adversarial`, except RESCAL's and QuatRE's in float32 on
-WN18RR, ComplEx's on FB15k-237, and QuatRE's with DURA on WN18 and with 40 epochs on CoDEx-M, drew
-their candidates from 256 samples over and over. Mending this error changed test MRR on WN18RR by
-[.001 and .004](attempts.md#repeated-samples-of-candidates). Those runs of QuatRE on WN18 and
-CoDEx-M used one of the two cores beside other runs; seed 2 on WN18 used both from epoch 15 on.
+triples. Most runs of `sampled` and `self_adversarial` drew their candidates from 256 samples, over
+and over. Mending this error changed test MRR on WN18RR by [.001 and
+.004](attempts.md#repeated-samples-of-candidates). The others are RESCAL's and QuatRE's in float32
+on WN18RR, ComplEx's on FB15k-237 and with 30 epochs on FB15k, and QuatRE's with DURA on WN18, with
+40 epochs on CoDEx-M and with 24 on CoDEx-S. The last four used one of the two cores beside other
+runs, but seed 2 on WN18 both from epoch 15 on.
 """
 
 

@@ -212,7 +212,15 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
                 "validate_every": 10,
             },
             "wn18": {"embedding_dim": 384, "learning_rate": 0.15, "n3": 0.05, **_SHORT},
-            "fb15k": {**_FB15K, "embedding_dim": 256, "epochs": 10},
+            "fb15k": {
+                "embedding_dim": 512,
+                "batch_size": 488,
+                "max_answers": 4,
+                "n3": 0.0075,
+                "lr_decay": "late",
+                "epochs": 30,
+                "validate_every": 6,
+            },
         },
     },
     "autosf": {
