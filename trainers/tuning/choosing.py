@@ -116,8 +116,8 @@ class _Search:
         self._took = 0.0
         # Of the last training; and whether short runs were long enough to be compared.
         self._epochs, self._compares = 0.0, False
-        # Of an epoch, by recipe, batch size, answers of a query and dimension.
-        self._epoch_seconds: dict[tuple[str, int, int, int], float] = {}
+        # Of an epoch, by recipe, batch size and dimension.
+        self._epoch_seconds: dict[tuple[str, int, int], float] = {}
 
     def run(self) -> None:
         """Tries what there is time for."""
@@ -285,8 +285,8 @@ def _typical_n3(config: TrainConfig, graph: Graph) -> float:
     return float(f"{min(max(weight, _LEAST_N3), _MOST_N3):.2g}")
 
 
-def _kind(config: TrainConfig) -> tuple[str, int, int, int]:
-    return config.recipe, config.batch_size, config.max_answers, config.embedding_dim
+def _kind(config: TrainConfig) -> tuple[str, int, int]:
+    return config.recipe, config.batch_size, config.embedding_dim
 
 
 def _seconds_per_step(trainer: Trainer, epoch: int, clock: Callable[[], float]) -> float:
