@@ -40,6 +40,7 @@ CASES = [
     Case("quate", {"normalize_relations": False}),
     Case("quatre_head", {"normalize_relations": True}),
     Case("quatre_tail", {"normalize_relations": True}),
+    Case("quatre_affine", {"normalize_relations": True}),
     Case("distmult", {}, "distmult"),
     Case("complex", {}, "complex"),
     Case("rescal", {}),
@@ -78,7 +79,7 @@ CASES = [
 # What comes after the scores depends on the similarity alone: of cases with the same one, tests of
 # ranks, gradients, replicas and serving take the first.
 SAME_SIMILARITY = {
-    *("quate", "quatre_head", "quatre_tail", "complex", "rescal", "rotate"),
+    *("quate", "quatre_head", "quatre_tail", "quatre_affine", "complex", "rescal", "rotate"),
     *("autosf_fb15k237", "autosf_wn18", "autosf_fb15k", "toruse_l1", "toruse_l2", "stranse_l2"),
 }
 DISTINCT = [case for case in CASES if str(case) not in SAME_SIMILARITY]
@@ -122,6 +123,10 @@ def _quaternions(h, t, options, relation, head_rotation=None, tail_rotation=None
     rows = [h, relation, t, head_rotation, tail_rotation]
     rows = [row if row is None else np.broadcast_to(row, (*shape, row.shape[-1])) for row in rows]
     return reference.scores(*rows)
+
+
+def _affine(h, t, options, translation, **rotations):
+    return _quaternions(h, t, options, **rotations) + np.sum(translation * t, axis=-1)
 
 
 def random_tables(case, model, seed):
@@ -249,6 +254,7 @@ def _conve(h, t, tables, r, tails, training):
 
 _SCORES = {
     **dict.fromkeys(("quatre", "quate", "quatre_head", "quatre_tail"), _quaternions),
+    "quatre_affine": _affine,
     "distmult": lambda h, t, options, relation: (h * relation * t).sum(-1),
     "complex": lambda h, t, options, relation: np.real(
         (_complex(h) * _complex(relation) * np.conj(_complex(t))).sum(-1)

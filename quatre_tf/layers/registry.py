@@ -26,9 +26,12 @@ class Entry(NamedTuple):
     multilinear: bool = False
 
 
+_ROTATIONS = "quatre_tf.layers.relation_rotations:"
+
+
 def _rotations(variant: str) -> Entry:
-    path = "quatre_tf.layers.relation_rotations:RelationRotations"
-    return Entry(path, {"variant": variant}, ("normalize_relations",), multilinear=True)
+    path, fixed = _ROTATIONS + "RelationRotations", {"variant": variant}
+    return Entry(path, fixed, ("normalize_relations",), multilinear=True)
 
 
 SCORE_FUNCTIONS: dict[str, Entry] = {
@@ -36,6 +39,7 @@ SCORE_FUNCTIONS: dict[str, Entry] = {
     "quate": _rotations("quate"),
     "quatre_head": _rotations("quatre_head"),
     "quatre_tail": _rotations("quatre_tail"),
+    "quatre_affine": Entry(_ROTATIONS + "AffineRotations", {}, ("normalize_relations",)),
     "distmult": Entry("quatre_tf.layers.bilinear:DistMult", multilinear=True),
     "complex": Entry("quatre_tf.layers.bilinear:ComplEx", multilinear=True),
     "rescal": Entry("quatre_tf.layers.bilinear:RESCAL", multilinear=True),

@@ -1,4 +1,4 @@
-"""QuatRE and QuatE: relations as rotations of quaternions, folded into one for each relation."""
+"""QuatRE, QuatE and an affine form: relations rotate quaternions, folded into one rotation each."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -75,7 +75,8 @@ class RelationRotations(ScoreFunction):
 
     def fold(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
         """Returns `w_r` `[k, 4n]`."""
-        quaternions = dict(zip(self.relation_tables(), map(as_quaternions, rows), strict=True))
+        names = ("relation", *_ROTATIONS[self.variant])
+        quaternions = dict(zip(names, map(as_quaternions, rows), strict=True))
         folded = quaternions["relation"]
         if self.normalize_relations:
             folded = normalize(folded)
@@ -92,3 +93,33 @@ class RelationRotations(ScoreFunction):
     def head_queries(self, tails: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
         """Returns `t ⊗ conj(w_r)`."""
         return as_rows(hamilton_product(as_quaternions(tails), conjugate(as_quaternions(folded))))
+
+
+@keras.saving.register_keras_serializable("quatre_tf")
+class AffineRotations(RelationRotations):
+    """`(h ⊗ w_r + b_r) · t`: rotates entities as `RelationRotations`, then translates them.
+
+    `b_r · t` is what a relation expects of its tails whatever the head. Queries for heads cannot
+    have it, so heads are predicted through reciprocal relations only.
+
+    References:
+        - Guo and Kok, BiQUE: Biquaternionic Embeddings of Knowledge Graphs, EMNLP 2021, which
+          translates and then rotates biquaternions
+    """
+
+    multilinear = False
+    head_queries = ScoreFunction.head_queries
+
+    def relation_tables(self) -> dict[str, tuple[int, ...]]:
+        """Returns the shapes of the tables of `RelationRotations` and of `b_r`."""
+        return {**super().relation_tables(), "translation": (self.entity_width,)}
+
+    def fold(self, rows: Sequence[tf.Tensor]) -> tf.Tensor:
+        """Returns `w_r` and `b_r` side by side, `[k, 8n]`."""
+        *others, translations = rows
+        return tf.concat([super().fold(others), translations], axis=-1)
+
+    def tail_queries(self, heads: tf.Tensor, folded: tf.Tensor) -> tf.Tensor:
+        """Returns `h ⊗ w_r + b_r`."""
+        rotations, translations = tf.split(folded, 2, axis=-1)
+        return super().tail_queries(heads, rotations) + translations

@@ -20,6 +20,7 @@ _MODELS = {
     "quate": "QuatE",
     "quatre_head": "QuatRE, head rotation only",
     "quatre_tail": "QuatRE, tail rotation only",
+    "quatre_affine": "QuatRE with translations",
 }
 # Settings of an imported run that are facts; the others are presets that nothing followed.
 _KNOWN_OF_IMPORT = ("dataset", "model", "embedding_dim")

@@ -188,6 +188,14 @@ _CONVE = {
     "validate_every": 20,
 }
 _CONVE_SMALL_STEPS = {**_CONVE, "learning_rate": 0.0015, "batch_size": 300}
+_AFFINE = {
+    **_QUATERNIONS["sampled"]["wn18rr"],
+    "batch_size": 1083,
+    "max_answers": 4,
+    "lr_decay": "late",
+    "epochs": 50,
+    "validate_every": 10,
+}
 # The other models, most with less tuning than QuatRE had (benchmarks/attempts.md).
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "distmult": {
@@ -329,6 +337,7 @@ _FEW_ENTITIES = ("fb15k237", "umls", "kinship", "nations")
 # By model. Where a model or a data set is missing, the settings of the recipe hold.
 _OF_MODEL = {
     **{name: _QUATERNIONS for name in SETTINGS["model"].choices if name.startswith("quat")},
+    "quatre_affine": {**_QUATERNIONS, "sampled": {**_QUATERNIONS["sampled"], "wn18rr": _AFFINE}},
     **_OTHERS,
 }
 

@@ -15,7 +15,7 @@ from trainers.training.server_trainer import make_trainer
 
 # The sampled recipe for each but those that differ in their formula alone (tests of gradients have
 # it); the others where the objective takes another path.
-SAME = {"quate", "quatre_head", "quatre_tail", "complex", "rotate", "stranse"}
+SAME = {"quate", "quatre_head", "quatre_tail", "quatre_affine", "complex", "rotate", "stranse"}
 CASES = [("sampled", name, "adagrad") for name in sorted({*SCORE_FUNCTIONS} - SAME)]
 CASES += [(r, name, "adagrad") for r in ("paper", "strong") for name in ("complex", "transe")]
 CASES += [("self_adversarial", name, "adam") for name in ("complex", "rotate")]
