@@ -46,9 +46,9 @@ Chen et al. (AKBC 2021) for ranking, Safavi and Koutra (EMNLP 2020) for classifi
 triples. Most runs of `sampled` and `self_adversarial` drew their candidates from 256 samples, over
 and over. Mending this error changed test MRR on WN18RR by [.001 and
 .004](attempts.md#repeated-samples-of-candidates). The others are RESCAL's and QuatRE's in float32
-on WN18RR, ComplEx's on FB15k-237 and with 30 epochs on FB15k, and QuatRE's with DURA on WN18, with
-40 epochs on CoDEx-M and with 24 on CoDEx-S. The last four used one of the two cores beside other
-runs, but seed 2 on WN18 both from epoch 15 on.
+on WN18RR, ComplEx's on FB15k-237 and with 30 epochs on FB15k, QuatRE's with DURA on WN18, with 40
+epochs on CoDEx-M and with 24 on CoDEx-S, and those of `quatre_affine`. The last five used one of
+the two cores beside other runs, but seed 2 on WN18 both from epoch 15 on.
 """
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from quatre_tf import Evaluator, Graph, QuatRE
+from quatre_tf import Evaluator, Graph, KGEModel, QuatRE
 from tests.quatre_tf.ranking.small_graph import small_graph, small_model
 from tests.trainers.reporting.summary_events import read_tensors
 from trainers.reporting.tensorboard.validation import ValidationSummaries, rotation_angles
@@ -58,11 +58,15 @@ def test_relations_are_numbered_by_frequency_and_safe(tmp_path):
     assert tags == {"valid/per_relation/01_near", "valid/per_relation/02_film.genre"}
 
 
-def test_rotation_angles():
-    """Of the quaternions 2, 3j and -1 - i."""
-    model = QuatRE(1, 3, 1, variant="quate", normalize_relations=False)
-    model.score_function.tables["relation"].assign([[2, 0, 0, 0], [0, 0, 3, 0], [-1, -1, 0, 0]])
-    angles = rotation_angles(model.score_function, np.array([0, 1, 2]))
+@pytest.mark.parametrize("name", ["quate", "quatre_affine"])
+def test_rotation_angles(name):
+    """Of the quaternions 2, 3j and -1 - i; other rotations are 1."""
+    model = KGEModel(1, 3, 1, name, options={"normalize_relations": False})
+    function = model.score_function
+    for table in function.tables.keys() & {"head_rotation", "tail_rotation"}:
+        function.tables[table].assign([[1, 0, 0, 0]] * 3)
+    function.tables["relation"].assign([[2, 0, 0, 0], [0, 0, 3, 0], [-1, -1, 0, 0]])
+    angles = rotation_angles(function, np.array([0, 1, 2]))
     np.testing.assert_allclose(angles[:, 0], [0, math.pi / 2, 3 * math.pi / 4], rtol=1e-6)
 
 

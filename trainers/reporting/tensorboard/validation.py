@@ -101,7 +101,9 @@ def rotation_angles(function: RelationRotations, relation_ids: np.ndarray) -> tf
     That is arccos(Re w / |w|), in radians. As <h ⊗ w, t> = <h, t ⊗ conj(w)>, a score stays the same
     with head and tail exchanged where w is real, 0 or pi, and changes its sign at pi / 2.
     """
-    rotations = as_quaternions(function.folded(tf.constant(relation_ids)))
+    # After them, an affine form has its translations.
+    folded = function.folded(tf.constant(relation_ids))[:, : function.entity_width]
+    rotations = as_quaternions(folded)
     imaginary = tf.norm(rotations[:, 1:], axis=1)
     return tf.math.atan2(imaginary, rotations[:, 0])
 
