@@ -190,11 +190,10 @@ _CONVE = {
 _CONVE_SMALL_STEPS = {**_CONVE, "learning_rate": 0.0015, "batch_size": 300}
 _AFFINE = {
     **_QUATERNIONS["sampled"]["wn18rr"],
+    "dura": 0.12,
     "batch_size": 1083,
     "max_answers": 4,
     "lr_decay": "late",
-    "epochs": 50,
-    "validate_every": 10,
 }
 # The other models, most with less tuning than QuatRE had (benchmarks/attempts.md).
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
