@@ -111,7 +111,10 @@ def test_unknown_program(run):
     ("typed", "expected"),
     [
         ("quatre ex", {"explore", "export"}),
-        ("quatre fit --model=quatre_t", {"--model=quatre_tail"}),
+        (
+            "quatre fit --model=quatre_",
+            {"--model=quatre_affine", "--model=quatre_head", "--model=quatre_tail"},
+        ),
         ("quatre fit --dataset=cou", {"--dataset=countries"}),
         ("quatre predict --format=", {"--format=table", "--format=csv", "--format=json"}),
     ],

@@ -103,8 +103,8 @@ class AffineRotations(RelationRotations):
     have it, so heads are predicted through reciprocal relations only.
 
     References:
-        - Guo and Kok, BiQUE: Biquaternionic Embeddings of Knowledge Graphs, EMNLP 2021, which
-          translates and then rotates biquaternions
+        - Guo and Kok, BiQUE: Biquaternionic Embeddings of Knowledge Graphs, EMNLP 2021, a related
+          model with biquaternions
     """
 
     multilinear = False
