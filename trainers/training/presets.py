@@ -188,12 +188,23 @@ _CONVE = {
     "validate_every": 20,
 }
 _CONVE_SMALL_STEPS = {**_CONVE, "learning_rate": 0.0015, "batch_size": 300}
+_SPLIT_QUERIES = {"batch_size": 1083, "max_answers": 4}
 _AFFINE = {
-    **_QUATERNIONS["sampled"]["wn18rr"],
-    "dura": 0.12,
-    "batch_size": 1083,
-    "max_answers": 4,
-    "lr_decay": "late",
+    **_QUATERNIONS["sampled"],
+    "wn18rr": {
+        **_QUATERNIONS["sampled"]["wn18rr"],
+        **_SPLIT_QUERIES,
+        "dura": 0.12,
+        "lr_decay": "late",
+    },
+    "wn18": {
+        **_QUATERNIONS["sampled"]["wn18"],
+        **_SPLIT_QUERIES,
+        "learning_rate": 0.1,
+        "dura": 0.06,
+        "epochs": 28,
+        "validate_every": 7,
+    },
 }
 # The other models, most with less tuning than QuatRE had (benchmarks/attempts.md).
 _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
@@ -336,7 +347,7 @@ _FEW_ENTITIES = ("fb15k237", "umls", "kinship", "nations")
 # By model. Where a model or a data set is missing, the settings of the recipe hold.
 _OF_MODEL = {
     **{name: _QUATERNIONS for name in SETTINGS["model"].choices if name.startswith("quat")},
-    "quatre_affine": {**_QUATERNIONS, "sampled": {**_QUATERNIONS["sampled"], "wn18rr": _AFFINE}},
+    "quatre_affine": {**_QUATERNIONS, "sampled": _AFFINE},
     **_OTHERS,
 }
 
