@@ -221,13 +221,14 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         "sampled": {
             "wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1},
             "fb15k237": {
-                "embedding_dim": 512,
-                "batch_size": 250,
+                "embedding_dim": 1024,
+                "batch_size": 377,
+                "max_answers": 4,
                 "n3": 0.05,
                 "relation_prediction": 4.0,
                 "lr_decay": "late",
-                "epochs": 110,
-                "validate_every": 10,
+                "epochs": 90,
+                "validate_every": 9,
             },
             "wn18": {"embedding_dim": 384, "learning_rate": 0.15, "n3": 0.05, **_SHORT},
             "fb15k": {
