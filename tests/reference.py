@@ -250,6 +250,7 @@ def softmax(
     dura=0.0,
     opposite_dura=0.0,
     relation_prediction=0.0,
+    kept=None,
 ):
     """The softmax objective: a sum over all targets of the queries, divided by `num_targets`.
 
@@ -265,9 +266,16 @@ def softmax(
         dura: Weight of DURA, without the queries from the targets.
         opposite_dura: Weight of these queries.
         relation_prediction: Weight of the cross-entropy of the relation.
+        kept: [queries, width], the factors of the floats of queries in dropout; None for all 1.
     """
     num_entities = is_target.shape[1]
     f = query_scores(tables, entities, relations, num_entities, normalize_relations)
+    if kept is not None:
+        # Scores are linear in the answer: those of unit vectors are the floats of the query.
+        units = np.concatenate([tables["entity"], np.eye(tables["entity"].shape[1])])
+        asked = {**tables, "entity": units}
+        f = query_scores(asked, entities, relations, len(units), normalize_relations)
+        f = (kept * f[:, num_entities:]) @ tables["entity"].T
     if candidates is None:
         powers = np.exp(f)
     else:

@@ -12,11 +12,13 @@ The loss gives the gradients of queries and candidates. One vector-Jacobian prod
 function's queries takes the former to entities and relations.
 """
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
 
+from quatre_tf.layers.normalization import dropout
 from quatre_tf.model import KGEModel
 from quatre_tf.objectives import compiled_queries
 from quatre_tf.objectives.objective import Objective
@@ -24,6 +26,9 @@ from quatre_tf.objectives.opposite_queries import opposite_query_norms
 from quatre_tf.objectives.regularizers import weighted_norms
 from quatre_tf.objectives.relation_prediction import predict_relations
 from quatre_tf.sparse_rows import add_in_place, sum_duplicates
+
+# Among the dropouts of a step; those before are ConvE's.
+_QUERY_DROPOUT = 3
 
 
 class QueryBatch(NamedTuple):
@@ -60,6 +65,8 @@ class SoftmaxOptions(NamedTuple):
             multilinear, of its folded relation.
         dura: Weight of the DURA regularizer of each triple, without queries from the target.
         opposite_dura: Weight of these queries in DURA.
+        query_dropout: The share of the floats of queries that is set to zero before they are
+            scored. Regularizers measure whole queries.
         relation_prediction: Weight of the auxiliary task of Chen et al. (AKBC 2021): to predict the
             relation from both entities. 0 leaves it out.
         compute_dtype: Of the matrix products of dot-product scores: `tf.float32` or `tf.bfloat16`.
@@ -68,6 +75,7 @@ class SoftmaxOptions(NamedTuple):
     n3: float = 0.0
     dura: float = 0.0
     opposite_dura: float = 0.0
+    query_dropout: float = 0.0
     relation_prediction: float = 0.0
     compute_dtype: tf.DType = tf.float32
 
@@ -119,14 +127,18 @@ def query_objective(
     given = rows_of(batch.entities)
     queries = compiled_queries.queries(function, given, folded, relations.index, relations.is_head)
     queries, encoder_gradients = function.encode_in_training(queries, batch.seed)
-    ranking = rank(queries, weights)
+    # Dropout is linear: the gradient loses the same floats.
+    drop = functools.partial(
+        dropout, rate=options.query_dropout, seed=batch.seed, place=_QUERY_DROPOUT
+    )
+    ranking = rank(drop(queries), weights)
 
     # N3 measures entities, and relations where they are factors of the score: it would shrink the
     # matrices of a distance to zero. DURA keeps a query and its answer close by the norms of entity
     # and query.
     components, squared = function.entity_components, options.dura * weights
     regularization, given_norms = _compiled_norms(given, components, options.n3 * weights, squared)
-    upstream = ranking.query_gradient
+    upstream = drop(ranking.query_gradient)
     if options.dura:
         value, gradient = _compiled_norms(queries, 1, tf.zeros_like(weights), squared)
         regularization, upstream = regularization + value, upstream + gradient

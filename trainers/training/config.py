@@ -21,6 +21,8 @@ _STRUCTURES = ("fb15k237", "fb15k", "wn18rr", "wn18")
 # The regularizers of the recipes with queries. They add up.
 REGULARIZERS = ("n3", "dura")
 _MULTILINEAR = tuple(name for name, entry in SCORE_FUNCTIONS.items() if entry.multilinear)
+# Dropping floats of a point would change its distances. ConvE has dropout of its own.
+_DOT_PRODUCTS = (*_MULTILINEAR, "quatre_affine")
 # The queries of the others hold more than a point: matrices, or all weights, which would shrink.
 _WITH_DURA = tuple(
     name for name in SCORE_FUNCTIONS if name not in ("transr", "stranse", "murp", "convkb")
@@ -35,7 +37,7 @@ _MAX_ROWS = 2**24
 def _dropout(rate: float, what: str) -> Any:
     return setting(
         rate,
-        help=f"Dropout rate of conve: the share of {what} dropped in training.",
+        help=f"Share of {what} that training drops (conve).",
         group="regularization",
         at_most=0.99,
     )
@@ -250,6 +252,14 @@ class TrainConfig:
         group="regularization",
         recipes=_QUERIES,
         models=_MULTILINEAR,
+    )
+    query_dropout: float = setting(
+        0.0,
+        help="Share of the floats of queries that training drops.",
+        group="regularization",
+        recipes=_SOFTMAX,
+        models=_DOT_PRODUCTS,
+        at_most=0.99,
     )
     relation_prediction: float = setting(
         0.0,

@@ -81,6 +81,7 @@ class QueryRecipe:
             n3=config.n3,
             dura=config.dura,
             opposite_dura=config.opposite_dura,
+            query_dropout=config.query_dropout,
             relation_prediction=config.relation_prediction,
             compute_dtype=tf.as_dtype(config.compute_dtype),
         )

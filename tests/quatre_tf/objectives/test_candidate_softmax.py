@@ -34,7 +34,7 @@ def make_batch(rng, size=11):
     return QueryBatch(*(tf.constant(column, tf.int32) for column in columns))
 
 
-def check(objective, model, batch, options, num_targets, candidates=None):
+def check(objective, model, batch, options, num_targets, candidates=None, kept=None):
     """Compares an objective with the reference's, and its gradient with finite differences."""
     is_target = np.zeros([len(batch.entities), ENTITIES], bool)
     is_target[batch.rows.numpy(), batch.targets.numpy()] = True
@@ -50,6 +50,7 @@ def check(objective, model, batch, options, num_targets, candidates=None):
         dura=options.dura,
         opposite_dura=options.opposite_dura,
         relation_prediction=options.relation_prediction,
+        kept=kept,
     )
     tables = {name: table.astype(np.float64) for name, table in model.tables().items()}
     loss, regularization = plain(tables)
@@ -62,6 +63,19 @@ def check(objective, model, batch, options, num_targets, candidates=None):
         np.testing.assert_allclose(ours, wanted, rtol=1e-4, atol=atol)
 
 
+def dropping(batch, rng, monkeypatch):
+    """The batch with the seed of a dropout, and the factors that this has for the queries."""
+    kept = rng.choice([0.0, 2.0], [len(batch.entities), 4 * DIM]).astype(np.float32)
+
+    def drop(values, rate, seed, place):
+        assert (rate, seed) == (DROPOUT.query_dropout, 7)
+        return values * kept
+
+    monkeypatch.setattr(query_objective, "dropout", drop)
+    return batch._replace(seed=7), kept
+
+
+DROPOUT = SoftmaxOptions(n3=0.1, dura=0.2, query_dropout=0.5, relation_prediction=0.5)
 OPTIONS = [
     SoftmaxOptions(),
     SoftmaxOptions(n3=0.3),
@@ -82,6 +96,14 @@ def test_value_and_gradient(rng, settings, options):
     model, batch = make(**settings), make_batch(rng)
     objective = candidate_softmax_objective(model, batch, options, num_targets=30.0)
     check(objective, model, batch, options, 30.0)
+
+
+@pytest.mark.parametrize("reciprocal", [True, False])
+def test_dropped_floats_of_queries_are_not_scored(rng, monkeypatch, reciprocal):
+    model, batch = make(reciprocal=reciprocal, normalize_relations=False), make_batch(rng)
+    batch, kept = dropping(batch, rng, monkeypatch)
+    objective = candidate_softmax_objective(model, batch, DROPOUT, num_targets=30.0)
+    check(objective, model, batch, DROPOUT, 30.0, kept=kept)
 
 
 def test_bfloat16_products_are_close_and_the_gradient_stays_float32(rng):

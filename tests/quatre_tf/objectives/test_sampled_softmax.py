@@ -9,7 +9,14 @@ from quatre_tf.objectives.sampled_candidates import sampled_objective
 from quatre_tf.objectives.sampled_softmax import cross_entropy
 from quatre_tf.objectives.self_adversarial import self_adversarial
 from tests.batches import dense_gradients
-from tests.quatre_tf.objectives.test_candidate_softmax import ENTITIES, check, make, make_batch
+from tests.quatre_tf.objectives.test_candidate_softmax import (
+    DROPOUT,
+    ENTITIES,
+    check,
+    dropping,
+    make,
+    make_batch,
+)
 
 OPTIONS = SoftmaxOptions(n3=0.1, dura=0.2, relation_prediction=0.5)
 
@@ -36,6 +43,13 @@ def test_value_and_gradient(rng, reciprocal, sampled):
     )
     candidates = None if sampled == ENTITIES else entities
     check(objective, model, batch, OPTIONS, 30.0, candidates)
+
+
+def test_dropped_floats_of_queries_are_not_scored(rng, monkeypatch):
+    model, batch = make(reciprocal=True, normalize_relations=False), make_batch(rng)
+    batch, kept = dropping(sample(batch, [1, 4, 6]), rng, monkeypatch)
+    objective = sampled_objective(model, batch, DROPOUT, num_targets=30.0, loss=CROSS_ENTROPY)
+    check(objective, model, batch, DROPOUT, 30.0, [1, 4, 6], kept)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,7 @@ CHANGES = {
     "n3": Change(0.1, {"objective"}, QUERIES),
     "dura": Change(0.1, {"objective"}, QUERIES),
     "opposite_dura": Change(0.1, {"objective"}, QUERIES),
+    "query_dropout": Change(0.5, {"objective"}, SOFTMAX),
     "relation_prediction": Change(0.5, {"objective"}, SOFTMAX),
     "compute_dtype": Change("bfloat16", {"objective"}, QUERIES),
     "clip_norm": Change(0.0, {"optimizer"}),
