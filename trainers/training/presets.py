@@ -195,6 +195,7 @@ _AFFINE = {
         **_QUATERNIONS["sampled"]["wn18rr"],
         **_SPLIT_QUERIES,
         "dura": 0.12,
+        "query_dropout": 0.3,
         "lr_decay": "late",
     },
     "wn18": {
