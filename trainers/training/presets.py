@@ -225,6 +225,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
                 "embedding_dim": 1024,
                 "batch_size": 377,
                 "max_answers": 4,
+                "learning_rate": 0.2,
                 "n3": 0.05,
                 "relation_prediction": 4.0,
                 "lr_decay": "late",
