@@ -48,8 +48,8 @@ and over. Mending this error changed test MRR on WN18RR by [.001 and
 .004](attempts.md#repeated-samples-of-candidates). The others are RESCAL's and QuatRE's in float32
 on WN18RR, ComplEx's on FB15k-237 and with 30 epochs on FB15k, QuatRE's with DURA on WN18, with 40
 epochs on CoDEx-M and with 24 on CoDEx-S, and those of `quatre_affine`. The last five used one of
-the two cores beside other runs, but seed 2 on WN18 both from epoch 15 on. ComplEx with n = 1,024
-and rate .1 on FB15k-237 used one of them for 20 of its 90 epochs.
+the two cores beside other runs, but seed 2 on WN18 both from epoch 15 on. So did ComplEx with
+`strong` on FB15k, and with n = 1,024 and rate .1 on FB15k-237 for 20 of its 90 epochs.
 """
 
 

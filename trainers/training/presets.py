@@ -143,6 +143,13 @@ _FB15K237 = {
 }
 _SHORT = {"epochs": 12, "validate_every": 6}
 _FB15K = {"num_candidates": 2048, "learning_rate": 0.2, "n3": 0.0075}
+_COMPLEX_FB15K = {
+    "embedding_dim": 512,
+    "batch_size": 488,
+    "max_answers": 4,
+    "n3": 0.0075,
+    "lr_decay": "late",
+}
 _DISTANCE = {"n3": 0.0, "learning_rate": 0.3, "num_candidates": 2048, "epochs": 20}
 _TRANSE = {**_DISTANCE, "embedding_dim": 512, "norm": "2"}
 _PROJECTED = {**_DISTANCE, "embedding_dim": 100, "learning_rate": 0.1}
@@ -218,7 +225,10 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         },
     },
     "complex": {
-        "strong": {"fb15k237": {**_FB15K237, "embedding_dim": 512}},
+        "strong": {
+            "fb15k237": {**_FB15K237, "embedding_dim": 512},
+            "fb15k": {**_COMPLEX_FB15K, "epochs": 25},
+        },
         "sampled": {
             "wn18rr": {"embedding_dim": 512, "n3": 0.0, "dura": 0.1},
             "fb15k237": {
@@ -233,15 +243,7 @@ _OTHERS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
                 "validate_every": 9,
             },
             "wn18": {"embedding_dim": 384, "learning_rate": 0.15, "n3": 0.05, **_SHORT},
-            "fb15k": {
-                "embedding_dim": 512,
-                "batch_size": 488,
-                "max_answers": 4,
-                "n3": 0.0075,
-                "lr_decay": "late",
-                "epochs": 30,
-                "validate_every": 6,
-            },
+            "fb15k": {**_COMPLEX_FB15K, "epochs": 30, "validate_every": 6},
         },
     },
     "autosf": {
